@@ -1,0 +1,16 @@
+/**
+ * Time as a parameter. Wall time is for stamps people read; deadlines use the monotonic clock, which no
+ * administrator and no NTP step can move.
+ */
+export interface Clock {
+  /** Milliseconds since the epoch; may jump either way. */
+  wallMs(): number;
+  /** Milliseconds since some fixed moment; never goes back. */
+  monotonicMs(): number;
+  /** Calls back once, not before `delayMs` have passed. Does not keep the process alive. */
+  after(delayMs: number, callback: () => void): CancelTimer;
+}
+
+export const Clock = Symbol('Clock');
+
+export type CancelTimer = () => void;
