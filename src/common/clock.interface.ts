@@ -11,6 +11,6 @@ export interface Clock {
   after(delayMs: number, callback: () => void): CancelTimer;
 }
 
-export const Clock = Symbol('Clock');
+export const CLOCK = Symbol('CLOCK');
 
 export type CancelTimer = () => void;

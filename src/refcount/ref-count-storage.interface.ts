@@ -17,7 +17,7 @@ export interface RefCountStorage {
   listByNode?(nodeId: string): Promise<readonly string[]>;
 }
 
-export const RefCountStorage = Symbol('RefCountStorage');
+export const REF_COUNT_STORAGE = Symbol('REF_COUNT_STORAGE');
 
 export interface ReferenceCount {
   /** Always the number of `nodes`. */

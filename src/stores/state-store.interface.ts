@@ -43,7 +43,7 @@ export interface StateStore {
   watch(partition: number, cursor: Cursor, observer: WatchObserver): Unwatch;
 }
 
-export const StateStore = Symbol('StateStore');
+export const STATE_STORE = Symbol('STATE_STORE');
 
 /** A partition's position in commit order: everything up to and including this revision has been seen. */
 export type Cursor = number;
