@@ -1,0 +1,45 @@
+import { THIS_COMMIT } from './moment.js';
+import { type Hold, type KeyState, NO_DISMISSALS } from './state.js';
+import { type Step } from './step.js';
+
+type NewHold = Omit<Hold, 'token' | 'renewed' | 'acquiredAtMs' | 'bound'> & { readonly bound?: boolean };
+
+/** The token is the revision of the commit that grants. */
+export function grant(step: Step, key: KeyState, request: NewHold): Hold {
+  const hold: Hold = {
+    nodeId: request.nodeId,
+    sessionId: request.sessionId,
+    subtype: request.subtype,
+    token: THIS_COMMIT,
+    renewed: THIS_COMMIT,
+    leaseMs: request.leaseMs,
+    requestedAtMs: request.requestedAtMs,
+    acquiredAtMs: step.nowMs,
+    ticket: request.ticket,
+    claimed: request.claimed,
+    bound: request.bound ?? false,
+  };
+  const held = step.removeDismissal(key, request);
+  step.putKey({ ...held, hold });
+  voidOpposed(step, key.type);
+  step.emit(request.claimed ? 'granted' : 'assigned', {
+    type: key.type,
+    nodeId: hold.nodeId,
+    sessionId: hold.sessionId,
+    token: hold.token,
+  });
+  return hold;
+}
+
+/**
+ * A kept success never speaks of a resource that is gone: a delete voids what the other types remember, and any other
+ * type voids what the delete remembers.
+ */
+export function voidOpposed(step: Step, type: string): void {
+  for (const key of step.state.keys) {
+    const opposed = type === 'delete' ? key.type !== 'delete' : key.type === 'delete';
+    if (opposed && (key.success || key.dismissals.size > 0)) {
+      step.putKey({ ...key, success: undefined, dismissals: NO_DISMISSALS });
+    }
+  }
+}

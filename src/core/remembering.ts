@@ -1,0 +1,36 @@
+import { type Forget, type Spend } from './commands.js';
+import { sameMoment } from './moment.js';
+import { type Noted } from './results.js';
+import { type Step } from './step.js';
+
+/** A dismissal is told once. */
+export function spend(step: Step, command: Spend): Noted {
+  const key = step.key(command.type);
+  const dismissal = key.dismissals.find(command.asker);
+  if (!dismissal || !sameMoment(dismissal.outcome.moment, command.moment)) {
+    return { kind: 'noted', changed: false };
+  }
+  step.removeDismissal(key, command.asker);
+  return { kind: 'noted', changed: true };
+}
+
+/** Outcomes, dismissals and releases are remembered for a time, not for ever. */
+export function forget(step: Step, { type, upTo }: Forget): Noted {
+  const key = step.key(type);
+  const kept = <T extends { moment: { revision: number } }>(memory: T | undefined) =>
+    memory && memory.moment.revision > upTo ? memory : undefined;
+  const remembered = {
+    ...key,
+    success: kept(key.success),
+    failure: kept(key.failure),
+    lastRelease: kept(key.lastRelease),
+    dismissals: key.dismissals.dropWhile(({ outcome }) => outcome.moment.revision <= upTo),
+  };
+  const changed =
+    remembered.success !== key.success ||
+    remembered.failure !== key.failure ||
+    remembered.lastRelease !== key.lastRelease ||
+    remembered.dismissals !== key.dismissals;
+  if (changed) step.putKey(remembered);
+  return { kind: 'noted', changed };
+}

@@ -1,0 +1,60 @@
+import { settleMoment, settleRevision, THIS_COMMIT } from './moment.js';
+import { type AcquireResult, type Result } from './results.js';
+import { type Hold, type KeyState, type ResourceState, settleOutcome } from './state.js';
+import { type LockEvent } from './events.js';
+
+/**
+ * Puts the revision of a commit in the place of every `THIS_COMMIT` mark: in a state just committed, or just read
+ * (an item's marks mean the item's own revision).
+ */
+export function settle(state: ResourceState, revision: number): ResourceState {
+  return {
+    keys: state.keys.map((key) => settleKey(key, revision)),
+    references: state.references.settle(revision),
+    nextChunkId: state.nextChunkId,
+    pendingEvents: 0,
+  };
+}
+
+export function settleKey(key: KeyState, revision: number): KeyState {
+  return {
+    type: key.type,
+    hold: key.hold && settleHold(key.hold, revision),
+    lanes: key.lanes.map((lane) => ({ name: lane.name, waiters: lane.waiters.settle(revision) })),
+    success: key.success && settleOutcome(key.success, revision),
+    failure: key.failure && settleOutcome(key.failure, revision),
+    dismissals: key.dismissals.settle(revision),
+    lastRelease: key.lastRelease && {
+      ...key.lastRelease,
+      moment: settleMoment(key.lastRelease.moment, revision),
+      token: settleRevision(key.lastRelease.token, revision),
+    },
+  };
+}
+
+function settleHold(hold: Hold, revision: number): Hold {
+  if (hold.token !== THIS_COMMIT && hold.renewed !== THIS_COMMIT) return hold;
+  return {
+    ...hold,
+    token: settleRevision(hold.token, revision),
+    renewed: settleRevision(hold.renewed, revision),
+    ticket: hold.ticket && settleMoment(hold.ticket, revision),
+  };
+}
+
+export function settleResult<R extends Result>(result: R, revision: number): R {
+  const settled: AcquireResult | Result = result;
+  if ('token' in settled && settled.token === THIS_COMMIT) return { ...result, token: revision };
+  if ('ticket' in settled && settled.ticket.revision === THIS_COMMIT) {
+    return { ...result, ticket: settleMoment(settled.ticket, revision) };
+  }
+  return result;
+}
+
+export function settleEvent(event: LockEvent, revision: number): LockEvent {
+  return {
+    ...event,
+    moment: settleMoment(event.moment, revision),
+    token: event.token === undefined ? undefined : settleRevision(event.token, revision),
+  };
+}

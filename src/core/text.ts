@@ -1,0 +1,37 @@
+/** Bytes of a string as JSON text in UTF-8, without its quotes. */
+export function jsonBytes(text: string): number {
+  let bytes = 0;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code < 0x20) bytes += 6;
+    else if (code === 0x22 || code === 0x5c) bytes += 2;
+    else if (code < 0x80) bytes += 1;
+    else if (code < 0x800) bytes += 2;
+    else if (isHigh(code) && isLow(text.charCodeAt(i + 1))) {
+      bytes += 4;
+      i++;
+    } else bytes += isHigh(code) || isLow(code) ? 6 : 3;
+  }
+  return bytes;
+}
+
+/** The longest beginning of the text that takes at most `maxBytes` as JSON; never half of a character. */
+export function cutToBytes(text: string, maxBytes: number): string {
+  if (text.length * 6 <= maxBytes || jsonBytes(text) <= maxBytes) return text;
+  let bytes = 0;
+  let end = 0;
+  for (const character of text) {
+    bytes += jsonBytes(character);
+    if (bytes > maxBytes) break;
+    end += character.length;
+  }
+  return text.slice(0, end);
+}
+
+function isHigh(code: number): boolean {
+  return code >= 0xd800 && code <= 0xdbff;
+}
+
+function isLow(code: number): boolean {
+  return code >= 0xdc00 && code <= 0xdfff;
+}
