@@ -1,6 +1,6 @@
 import { type Acquire } from './commands.js';
 import { refer } from './dismiss.js';
-import { grant } from './grant.js';
+import { grant, leaseOf } from './grant.js';
 import { blockingHold, judge, type Verdict } from './judge.js';
 import { MAX_TYPES_PER_RESOURCE } from './limits.js';
 import { THIS_COMMIT } from './moment.js';
@@ -68,7 +68,7 @@ function grantNow(step: Step, key: KeyState, command: Acquire): AcquireResult {
   const hold = grant(step, key, {
     ...command.asker,
     subtype: command.subtype,
-    leaseMs: command.leaseMs ?? step.policy.defaultLeaseMs,
+    leaseMs: leaseOf(command.asker, command.leaseMs, step.policy),
     requestedAtMs: step.nowMs,
     ticket: undefined,
     claimed: true,

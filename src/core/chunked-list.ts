@@ -136,25 +136,12 @@ export class ChunkedList<T extends Asker> implements Iterable<T> {
 
   settle(revision: number): ChunkedList<T> {
     if (this.chunks.every((chunk) => chunk.revision !== THIS_COMMIT)) return this;
-    const chunks = this.chunks.map((chunk) =>
-      chunk.revision === THIS_COMMIT
-        ? { ...chunk, revision, entries: this.settleEntries(chunk.entries, revision) }
-        : chunk,
-    );
+    const chunks = this.chunks.map((chunk) => settleChunk(this.shape, chunk, revision));
     return new ChunkedList(this.shape, chunks, this.size);
   }
 
   *[Symbol.iterator](): Iterator<T> {
     for (const chunk of this.chunks) yield* chunk.entries;
-  }
-
-  private settleEntries(entries: readonly T[], revision: number): T[] {
-    let previous: { marked: T; settled: T } | undefined;
-    return entries.map((marked) => {
-      const settled = this.shape.settle(marked, revision, previous);
-      previous = { marked, settled };
-      return settled;
-    });
   }
 
   private change(asker: Asker, substitute: () => T[]): ChunkedList<T> {
@@ -178,6 +165,22 @@ export class ChunkedList<T extends Asker> implements Iterable<T> {
     }
     return index.get(askerKey(asker)) ?? -1;
   }
+}
+
+/** Gives a chunk written by this commit its revision; another chunk stays as it is. */
+export function settleChunk<T extends Asker>(
+  shape: EntryShape<T>,
+  chunk: Chunk<T>,
+  revision: number,
+): Chunk<T> {
+  if (chunk.revision !== THIS_COMMIT) return chunk;
+  let previous: { marked: T; settled: T } | undefined;
+  const entries = chunk.entries.map((marked) => {
+    const settled = shape.settle(marked, revision, previous);
+    previous = { marked, settled };
+    return settled;
+  });
+  return { ...chunk, revision, entries };
 }
 
 /** Chunks that are full are searched often and change seldom; the last one changes with every append and is scanned. */

@@ -1,4 +1,6 @@
+import { type Asker } from './chunked-list.js';
 import { THIS_COMMIT } from './moment.js';
+import { type Policy } from './policy.js';
 import { type Hold, type KeyState, NO_DISMISSALS } from './state.js';
 import { type Step } from './step.js';
 
@@ -29,6 +31,11 @@ export function grant(step: Step, key: KeyState, request: NewHold): Hold {
     token: hold.token,
   });
   return hold;
+}
+
+/** A session is liveness enough: the default lease is the safety net of those who have none. 0 = never. */
+export function leaseOf(asker: Asker, requestedMs: number | undefined, policy: Policy): number {
+  return requestedMs ?? (asker.sessionId === undefined ? policy.defaultLeaseMs : 0);
 }
 
 /**

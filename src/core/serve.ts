@@ -1,5 +1,5 @@
 import { remember, dismissQueue } from './dismiss.js';
-import { grant } from './grant.js';
+import { grant, leaseOf } from './grant.js';
 import { blockingHold, judge, type Verdict } from './judge.js';
 import { earliestHead, head } from './queue.js';
 import { type KeyState, type Outcome, type Waiter } from './state.js';
@@ -46,7 +46,7 @@ function judgeWaiter(step: Step, { key, waiter }: Candidate): Verdict {
 
 function handOver(step: Step, { key, waiter }: Candidate): void {
   const left = step.removeWaiter(key, waiter);
-  const leaseMs = waiter.leaseMs ?? step.policy.defaultLeaseMs;
+  const leaseMs = leaseOf(waiter, waiter.leaseMs, step.policy);
   grant(step, left, { ...waiter, leaseMs, claimed: false });
 }
 

@@ -1,0 +1,55 @@
+import { type Command } from '../core/commands.js';
+import { type LockEvent } from '../core/events.js';
+import { type Policy } from '../core/policy.js';
+import { type Result } from '../core/results.js';
+import { type ResourceState } from '../core/state.js';
+import { jsonBytes } from '../core/text.js';
+import { transition } from '../core/transition.js';
+
+/** Commands for one resource that travel to the store as one commit. */
+export interface Batch {
+  readonly state: ResourceState;
+  readonly events: readonly LockEvent[];
+  /** One per command taken, in order. */
+  readonly results: readonly Result[];
+}
+
+/** The events of a commit are stored with it; beyond this, commands wait for the next commit. */
+const MAX_EVENT_BYTES = 24 * 1024;
+
+/** Numbers and punctuation of a stored event. */
+const EVENT_OVERHEAD_BYTES = 160;
+
+/**
+ * Applies as many of the commands as one commit can carry. A token is the revision of its commit, so combining stops
+ * before a second grant; the rest goes with the next commit.
+ */
+export function combine(
+  state: ResourceState,
+  commands: Iterable<Command>,
+  nowMs: number,
+  policy: Policy,
+): Batch {
+  const events: LockEvent[] = [];
+  const results: Result[] = [];
+  let granted = false;
+  let bytes = 0;
+  for (const command of commands) {
+    const next = transition(state, command, nowMs, policy);
+    const grants = next.events.some(isGrant);
+    if (granted && grants) break;
+    granted ||= grants;
+    state = next.state;
+    results.push(next.result);
+    for (const event of next.events) {
+      events.push(event);
+      bytes += jsonBytes(event.nodeId) + jsonBytes(event.error) + EVENT_OVERHEAD_BYTES;
+    }
+    if (bytes > MAX_EVENT_BYTES) break;
+  }
+  return { state, events, results };
+}
+
+function isGrant(event: LockEvent): boolean {
+  return event.name === 'granted' || event.name === 'assigned';
+}

@@ -1,0 +1,176 @@
+import { type LockEvent } from '../core/events.js';
+import { settleEvent } from '../core/settle.js';
+import { type Asker, type Chunk } from '../core/chunked-list.js';
+import { type ResourceState } from '../core/state.js';
+import { type Change, type Item, type StateStore, type Unwatch } from '../stores/state-store.interface.js';
+import { partSource, readRecord } from './record-reader.js';
+import { parseItemKey } from './records/item-keys.js';
+import { type DecodedHead, decodeHead, NO_RECORD } from './records/record.js';
+import { type ResourceSlot } from './resource-slot.js';
+import { type Shard } from './shard.js';
+
+export interface FeedTarget {
+  shardOf(resourceId: string): Shard;
+  allShards(): Iterable<Shard>;
+  partitionOf(resourceId: string): number;
+  publish(resourceId: string, events: readonly LockEvent[]): void;
+}
+
+/**
+ * Keeps the shards in step with the store: lists everything once, then follows every change in commit order. Events are
+ * published from here and from nowhere else, so that every instance sees one order.
+ */
+export class RecordFeed {
+  private readonly unwatch = new Map<number, Unwatch>();
+
+  constructor(
+    private readonly store: StateStore,
+    private readonly target: FeedTarget,
+  ) {}
+
+  async start(): Promise<void> {
+    for (let partition = 0; partition < this.store.partitionCount; partition++) await this.follow(partition);
+  }
+
+  stop(): void {
+    for (const unwatch of this.unwatch.values()) unwatch();
+    this.unwatch.clear();
+  }
+
+  private async follow(partition: number): Promise<void> {
+    const { cursor, pages } = await this.store.list(partition);
+    const listed = new Set<string>();
+    const large = new Map<string, DecodedHead>();
+    const parts = new Map<string, Map<string, Item>>();
+    for await (const page of pages) {
+      for (const item of page) this.listItem(item, listed, large, parts);
+    }
+    for (const [resourceId, head] of large) this.adoptLarge(resourceId, head, parts.get(resourceId));
+    this.forgetUnlisted(partition, listed, cursor);
+    const watch = this.store.watch(partition, cursor, {
+      committed: (changes) => this.committed(changes),
+      compacted: () => void this.follow(partition),
+    });
+    this.unwatch.set(partition, watch);
+  }
+
+  private listItem(
+    item: Item,
+    listed: Set<string>,
+    large: Map<string, DecodedHead>,
+    parts: Map<string, Map<string, Item>>,
+  ): void {
+    const name = parseItemKey(item.key);
+    if (!name) return;
+    const { resourceId, part } = name;
+    if (part !== undefined) {
+      const known = parts.get(resourceId) ?? new Map<string, Item>();
+      parts.set(resourceId, known.set(part, item));
+      return;
+    }
+    listed.add(resourceId);
+    const head = decodeHead(resourceId, item.value, item.revision);
+    if (head.parts.size > 0) large.set(resourceId, head);
+    else this.target.shardOf(resourceId).adopt(resourceId, head.record(noParts), item.revision);
+  }
+
+  /** Pages are not of one moment: a record whose parts do not fit together is read again. */
+  private adoptLarge(resourceId: string, head: DecodedHead, parts = new Map<string, Item>()): void {
+    const complete = Array.from(head.parts).every(
+      ([part, revision]) => parts.get(part)?.revision === revision,
+    );
+    if (!complete) return this.refresh(resourceId);
+    const record = head.record(partSource(parts));
+    this.target.shardOf(resourceId).adopt(resourceId, record, record.revision);
+  }
+
+  /** After a gap in the feed: what is not listed any more is gone. */
+  private forgetUnlisted(partition: number, listed: ReadonlySet<string>, cursor: number): void {
+    for (const shard of this.target.allShards()) {
+      for (const { resourceId, record } of [...shard.all()]) {
+        const gone = this.target.partitionOf(resourceId) === partition && !listed.has(resourceId);
+        if (gone && record.revision <= cursor) shard.adopt(resourceId, NO_RECORD, cursor);
+      }
+    }
+  }
+
+  private committed(changes: readonly Change[]): void {
+    for (const change of changes) {
+      const name = parseItemKey(change.key);
+      if (name && name.part === undefined) this.headChanged(name.resourceId, change, changes);
+    }
+  }
+
+  private headChanged(resourceId: string, change: Change, changes: readonly Change[]): void {
+    const shard = this.target.shardOf(resourceId);
+    const slot = shard.find(resourceId);
+    if (slot?.inFlight && slot.inFlight.head === change.value) {
+      const { events } = slot.inFlight.batch;
+      return this.target.publish(
+        resourceId,
+        events.map((event) => settleEvent(event, change.revision)),
+      );
+    }
+    if (change.value === undefined) return shard.adopt(resourceId, NO_RECORD, change.revision);
+    const head = decodeHead(resourceId, change.value, change.revision);
+    const written = partsOf(changes);
+    this.target.publish(
+      resourceId,
+      head.events((part) => written.get(part)!),
+    );
+    if (slot && slot.record.revision >= change.revision) return;
+    this.adoptChange(shard, slot, resourceId, change, head, written);
+  }
+
+  /** Parts that a commit did not write are as they were. */
+  private adoptChange(
+    shard: Shard,
+    slot: ResourceSlot | undefined,
+    resourceId: string,
+    { revision }: Change,
+    head: DecodedHead,
+    written: ReadonlyMap<string, string>,
+  ): void {
+    const known = slot && chunksById(slot.state);
+    let complete = true;
+    for (const [part, expected] of head.parts) {
+      complete &&= written.has(part) || known?.get(Number(part.slice(1)))?.revision === expected;
+    }
+    if (!complete) return this.refresh(resourceId);
+    const record = head.record((part, id) => {
+      const text = written.get(part);
+      return text === undefined ? { chunk: known!.get(id)! } : { text, revision };
+    });
+    shard.adopt(resourceId, record, revision);
+  }
+
+  private refresh(resourceId: string): void {
+    const adopt = async () => {
+      const { record } = await readRecord(this.store, this.target.partitionOf(resourceId), resourceId);
+      this.target.shardOf(resourceId).adopt(resourceId, record, record.revision);
+    };
+    // A store that cannot be read now is read by the next command; compare-and-set keeps a stale copy harmless.
+    adopt().catch(() => undefined);
+  }
+}
+
+function noParts(): never {
+  throw new TypeError('a head without parts asks for none');
+}
+
+function partsOf(changes: readonly Change[]): Map<string, string> {
+  const parts = new Map<string, string>();
+  for (const { key, value } of changes) {
+    const part = parseItemKey(key)?.part;
+    if (part !== undefined && value !== undefined) parts.set(part, value);
+  }
+  return parts;
+}
+
+function chunksById(state: ResourceState): Map<number, Chunk<Asker>> {
+  const lists = [
+    state.references,
+    ...state.keys.flatMap((key) => [key.dismissals, ...key.lanes.map((lane) => lane.waiters)]),
+  ];
+  return new Map(lists.flatMap((list) => list.chunks.map((chunk) => [chunk.id, chunk] as const)));
+}

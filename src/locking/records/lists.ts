@@ -1,0 +1,115 @@
+import {
+  type Asker,
+  type Chunk,
+  ChunkedList,
+  type EntryShape,
+  settleChunk,
+} from '../../core/chunked-list.js';
+import { THIS_COMMIT } from '../../core/moment.js';
+import {
+  type Dismissal,
+  dismissalShape,
+  type Reference,
+  referenceShape,
+  type Waiter,
+  waiterShape,
+} from '../../core/state.js';
+import {
+  readDismissals,
+  readReference,
+  readWaiter,
+  type StoredChunk,
+  type StoredDismissal,
+  type StoredReference,
+  type StoredWaiter,
+  writeDismissals,
+  writeReference,
+  writeWaiter,
+} from './entries.js';
+import { chunkPart } from './item-keys.js';
+
+/** How the entries of one kind of list are written. */
+interface ListFormat<T extends Asker, E> {
+  readonly shape: EntryShape<T>;
+  write(entries: readonly T[]): E[];
+  read(stored: E[]): T[];
+}
+
+export const WAITERS: ListFormat<Waiter, StoredWaiter> = {
+  shape: waiterShape,
+  write: (entries) => entries.map(writeWaiter),
+  read: (stored) => stored.map(readWaiter),
+};
+
+export const DISMISSALS: ListFormat<Dismissal, StoredDismissal> = {
+  shape: dismissalShape,
+  write: writeDismissals,
+  read: readDismissals,
+};
+
+export const REFERENCES: ListFormat<Reference, StoredReference> = {
+  shape: referenceShape,
+  write: (entries) => entries.map(writeReference),
+  read: (stored) => stored.map(readReference),
+};
+
+/** In a head: a short chunk itself, or the id of one that is an item of its own. */
+export type StoredList<E> = (StoredChunk<E> | number)[];
+
+/** Short lists travel in the head, so that an ordinary resource is one item. */
+const INLINE_CHUNK_BYTES = 2048;
+
+export function isOwnItem(chunk: Chunk<Asker>): boolean {
+  return chunk.bytes > INLINE_CHUNK_BYTES;
+}
+
+/** Receives the chunks that are items of their own; `text` only for those this commit changes. */
+export type PartSink = (part: string, revision: number, text: string | undefined) => void;
+
+/** Gives a chunk of this id and revision if it is at hand, or its text. */
+export type PartSource = (
+  part: string,
+  id: number,
+) => { chunk: Chunk<Asker> } | { text: string; revision: number };
+
+export function writeList<T extends Asker, E>(
+  format: ListFormat<T, E>,
+  list: ChunkedList<T>,
+  sink: PartSink,
+): StoredList<E> {
+  return list.chunks.map((chunk) => {
+    const changed = chunk.revision === THIS_COMMIT;
+    if (!isOwnItem(chunk)) return [chunk.id, chunk.bytes, format.write(chunk.entries)];
+    const stored = changed ? [chunk.id, chunk.bytes, format.write(chunk.entries)] : undefined;
+    sink(chunkPart(chunk.id), chunk.revision, stored && JSON.stringify(stored));
+    return chunk.id;
+  });
+}
+
+export function readList<T extends Asker, E>(
+  format: ListFormat<T, E>,
+  stored: StoredList<E>,
+  revision: number,
+  source: PartSource,
+): ChunkedList<T> {
+  if (stored.length === 0) return ChunkedList.empty(format.shape);
+  const chunks = stored.map((entry) => {
+    if (typeof entry !== 'number') return readChunk(format, entry, revision);
+    const part = source(chunkPart(entry), entry);
+    if ('chunk' in part) return part.chunk as Chunk<T>;
+    return readChunk(format, JSON.parse(part.text) as StoredChunk<E>, part.revision);
+  });
+  return ChunkedList.of(format.shape, chunks);
+}
+
+function readChunk<T extends Asker, E>(
+  format: ListFormat<T, E>,
+  [id, bytes, entries]: StoredChunk<E>,
+  revision: number,
+): Chunk<T> {
+  return settleChunk(
+    format.shape,
+    { id, bytes, revision: THIS_COMMIT, entries: format.read(entries) },
+    revision,
+  );
+}

@@ -1,0 +1,202 @@
+import { type LockEvent } from '../../core/events.js';
+import { settle } from '../../core/settle.js';
+import { EMPTY_STATE, isIdle, type KeyState, type ResourceState } from '../../core/state.js';
+import { MAX_VALUE_BYTES, type Write } from '../../stores/state-store.interface.js';
+import { StoreError } from '../../stores/store.error.js';
+import { readEvent, type StoredEvent, writeEvent } from './entries.js';
+import { chunkPart, EVENTS_PART, headKey, keyPart, partKey } from './item-keys.js';
+import { readKey, type StoredKey, writeKey } from './keys.js';
+import { isOwnItem, type PartSource, readList, REFERENCES, type StoredList, writeList } from './lists.js';
+import { type StoredReference } from './entries.js';
+
+/** Raised with every change of what is written. A record of another version is refused, never overwritten. */
+const FORMAT_VERSION = 1;
+
+/** A head leaves room under what a store must take; beyond it the keys become items of their own. */
+const MAX_HEAD_BYTES = MAX_VALUE_BYTES - 16 * 1024;
+
+/** The events of a large combined commit would crowd the head. */
+const INLINE_EVENTS_BYTES = 8 * 1024;
+
+/** A resource as it is in the store: one head item and, when it is large, parts beside it. */
+export interface StoredRecord {
+  readonly state: ResourceState;
+  /** Of the head; 0 when there is none. */
+  readonly revision: number;
+  /** Parts other than chunks; written anew with every commit, so that their revision is the head's. */
+  readonly spilled: readonly string[];
+}
+
+export const NO_RECORD: StoredRecord = { state: EMPTY_STATE, revision: 0, spilled: [] };
+
+interface StoredHead {
+  readonly v: number;
+  /** Id of the commit, by which a writer whose answer was lost recognises its own. */
+  readonly c: string;
+  readonly n: number;
+  /** A type alone: the key is a part. */
+  readonly k: (StoredKey | string)[];
+  readonly r: StoredList<StoredReference>;
+  readonly e: StoredEvent[] | null;
+  /** Parts and their revisions; 0 = this commit. */
+  readonly p?: Record<string, number>;
+}
+
+export interface EncodedRecord {
+  readonly writes: readonly Write[];
+  /** Of the head, by which the change feed's copy is recognised; `undefined`: the record is deleted. */
+  readonly head: string | undefined;
+  readonly spilled: readonly string[];
+}
+
+/** The writes that turn the stored record into the next state. Every commit writes the head: it guards all parts. */
+export function encodeRecord(
+  resourceId: string,
+  base: StoredRecord,
+  next: ResourceState,
+  events: readonly LockEvent[],
+  commitId: string,
+): EncodedRecord {
+  const parts = new Map<string, { revision: number; text: string | undefined }>();
+  const gone = isIdle(next) && events.length === 0;
+  const head = gone ? undefined : encodeHead(next, events, commitId, parts);
+  const writes: Write[] = [];
+  const headWrite = write(headKey(resourceId), base.revision, head);
+  if (headWrite) writes.push(headWrite);
+  const before = partRevisions(base);
+  for (const [part, { text }] of parts) {
+    const put =
+      text === undefined ? undefined : write(partKey(resourceId, part), before.get(part) ?? 0, text);
+    if (put) writes.push(put);
+  }
+  for (const [part, revision] of before) {
+    if (!parts.has(part)) writes.push({ key: partKey(resourceId, part), expect: revision, delete: true });
+  }
+  const spilled = [...parts.keys()].filter((part) => !part.startsWith('c'));
+  return { writes, head, spilled };
+}
+
+function write(key: string, revision: number, text: string | undefined): Write | undefined {
+  if (text !== undefined) return { key, expect: revision === 0 ? 'absent' : revision, put: text };
+  return revision === 0 ? undefined : { key, expect: revision, delete: true };
+}
+
+function encodeHead(
+  state: ResourceState,
+  events: readonly LockEvent[],
+  commitId: string,
+  parts: Map<string, { revision: number; text: string | undefined }>,
+): string {
+  const sink = (part: string, revision: number, text: string | undefined) =>
+    void parts.set(part, { revision, text });
+  const keys: (StoredKey | string)[] = state.keys.map((key) => writeKey(key, sink));
+  const references = writeList(REFERENCES, state.references, sink);
+  const storedEvents = events.map(writeEvent);
+  const large = events.length > 16 && JSON.stringify(storedEvents).length > INLINE_EVENTS_BYTES;
+  if (large) sink(EVENTS_PART, 0, JSON.stringify(storedEvents));
+  const assemble = () =>
+    JSON.stringify({
+      v: FORMAT_VERSION,
+      c: commitId,
+      n: state.nextChunkId,
+      k: keys,
+      r: references,
+      e: large ? null : storedEvents,
+      ...(parts.size > 0 && {
+        p: Object.fromEntries(Array.from(parts, ([part, { revision }]) => [part, revision])),
+      }),
+    } satisfies StoredHead);
+  const head = assemble();
+  if (head.length <= MAX_HEAD_BYTES / 3 || Buffer.byteLength(head) <= MAX_HEAD_BYTES) return head;
+  for (const [index, key] of keys.entries()) {
+    const { type } = state.keys[index]!;
+    sink(keyPart(type), 0, JSON.stringify(key));
+    keys[index] = type;
+  }
+  return assemble();
+}
+
+/** The parts a stored record has now, each with the revision its next write must expect. */
+function partRevisions({ state, revision, spilled }: StoredRecord): Map<string, number> {
+  const revisions = new Map<string, number>(spilled.map((part) => [part, revision]));
+  for (const list of listsOf(state)) {
+    for (const chunk of list.chunks) if (isOwnItem(chunk)) revisions.set(chunkPart(chunk.id), chunk.revision);
+  }
+  return revisions;
+}
+
+function listsOf(state: ResourceState) {
+  return [
+    state.references,
+    ...state.keys.flatMap((key: KeyState) => [key.dismissals, ...key.lanes.map((lane) => lane.waiters)]),
+  ];
+}
+
+/** A head that was read, before its parts are at hand. */
+export interface DecodedHead {
+  readonly commitId: string;
+  /** Each part it needs, with the revision that the part must have. */
+  readonly parts: ReadonlyMap<string, number>;
+  events(textOf: (part: string) => string): LockEvent[];
+  record(source: PartSource): StoredRecord;
+}
+
+export function decodeHead(resourceId: string, text: string, revision: number): DecodedHead {
+  const head = parseHead(resourceId, text);
+  const parts = new Map(
+    Object.entries(head.p ?? {}).map(([part, stored]) => [part, stored === 0 ? revision : stored]),
+  );
+  return {
+    commitId: head.c,
+    parts,
+    events: (textOf) => {
+      const stored = head.e ?? (JSON.parse(textOf(EVENTS_PART)) as StoredEvent[]);
+      return stored.map((event) => readEvent(event, revision));
+    },
+    record: (source) => ({
+      state: readState(head, revision, source),
+      revision,
+      spilled: [...parts.keys()].filter((part) => !part.startsWith('c')),
+    }),
+  };
+}
+
+function readState(head: StoredHead, revision: number, source: PartSource): ResourceState {
+  const keys = head.k.map((entry) => {
+    if (typeof entry !== 'string') return readKey(entry, revision, source);
+    const part = source(keyPart(entry), 0);
+    if (!('text' in part)) throw new TypeError('a key is always read from its text');
+    return readKey(JSON.parse(part.text) as StoredKey, revision, source);
+  });
+  return settle(
+    {
+      keys,
+      references: readList(REFERENCES, head.r, revision, source),
+      nextChunkId: head.n,
+      pendingEvents: 0,
+    },
+    revision,
+  );
+}
+
+function parseHead(resourceId: string, text: string): StoredHead {
+  let head: StoredHead;
+  try {
+    head = JSON.parse(text) as StoredHead;
+  } catch (cause) {
+    throw unreadable(resourceId, 'is damaged', cause);
+  }
+  if (head.v !== FORMAT_VERSION) {
+    throw unreadable(resourceId, `has format ${head.v}; this version of Holdfast reads ${FORMAT_VERSION}`);
+  }
+  return head;
+}
+
+function unreadable(resourceId: string, what: string, cause?: unknown): StoreError {
+  return new StoreError(
+    'STORE_UNREADABLE',
+    'read',
+    `the stored state of resource ${resourceId} ${what}`,
+    cause,
+  );
+}

@@ -1,0 +1,218 @@
+import { type Clock } from '../common/clock.interface.js';
+import { type Command, type ResultOf } from '../core/commands.js';
+import { check } from '../core/invariants.js';
+import { type Policy } from '../core/policy.js';
+import { type Result } from '../core/results.js';
+import { settle, settleResult } from '../core/settle.js';
+import { isIdle, type ResourceState } from '../core/state.js';
+import { type StateStore, type Write } from '../stores/state-store.interface.js';
+import { StoreError } from '../stores/store.error.js';
+import { type Batch, combine } from './batch.js';
+import { type Committer } from './committer.js';
+import { type CountedReferences } from './counted-references.js';
+import { type Deadlines } from './deadlines.js';
+import { type DeadlinePolicy } from './key-clock.js';
+import { readRecord } from './record-reader.js';
+import { headKey } from './records/item-keys.js';
+import { encodeRecord, NO_RECORD, type StoredRecord } from './records/record.js';
+import { type Attempt, ResourceSlot } from './resource-slot.js';
+
+/** Enough for every instance of a large installation to get in between; then something else is wrong. */
+const MAX_TRIES = 64;
+
+/** After the store has failed an expiry it is tried again; also the least time between two looks at one slot. */
+const RETRY_MS = 1000;
+
+export interface ShardContext {
+  readonly store: StateStore;
+  readonly committer: Committer;
+  readonly clock: Clock;
+  readonly deadlines: Deadlines<ResourceSlot>;
+  readonly policy: Policy & DeadlinePolicy;
+  readonly references: CountedReferences;
+  partitionOf(resourceId: string): number;
+  newCommitId(): string;
+}
+
+/**
+ * Owns the records of its resources. Commands for one resource are applied one after the other; while a commit is on
+ * its way, those that arrive are combined into the next. Resources never wait for each other.
+ */
+export class Shard {
+  private readonly slots = new Map<string, ResourceSlot>();
+
+  constructor(private readonly context: ShardContext) {}
+
+  submit<C extends Command>(resourceId: string, command: C): Promise<ResultOf<C>> {
+    const slot = this.slotOf(resourceId);
+    return new Promise((resolve, reject) => {
+      slot.inbox.push({ command, resolve: resolve as (result: Result) => void, reject });
+      if (!slot.running) slot.running = this.run(slot);
+    });
+  }
+
+  find(resourceId: string): ResourceSlot | undefined {
+    return this.slots.get(resourceId);
+  }
+
+  all(): Iterable<ResourceSlot> {
+    return this.slots.values();
+  }
+
+  get size(): number {
+    return this.slots.size;
+  }
+
+  /** Takes what the store showed at this revision, unless something newer is known. */
+  adopt(resourceId: string, record: StoredRecord, revision: number): void {
+    const slot = this.slotOf(resourceId);
+    if (revision > slot.record.revision) this.take(slot, record);
+    this.dropUnused(slot);
+  }
+
+  /** The time of something in this slot is up. */
+  async expire(slot: ResourceSlot): Promise<void> {
+    const { deadlines, policy } = this.context;
+    const commands = [...slot.dueCommands(deadlines.now(), policy)];
+    const ends = await Promise.allSettled(commands.map((command) => this.submit(slot.resourceId, command)));
+    if (this.slots.get(slot.resourceId) !== slot) return;
+    const failed = ends.some(({ status }) => status === 'rejected');
+    const next = slot.nextDeadlineMs(policy);
+    const retry = deadlines.now() + RETRY_MS;
+    deadlines.schedule(slot, failed ? Math.min(retry, next) : next);
+  }
+
+  private async run(slot: ResourceSlot): Promise<void> {
+    while (slot.inbox.length > 0) {
+      try {
+        await this.round(slot);
+      } catch (error) {
+        for (const { reject } of slot.inbox.splice(0)) reject(error);
+      }
+      slot.inFlight = undefined;
+    }
+    slot.running = undefined;
+    this.dropUnused(slot);
+  }
+
+  /** Answers at least the first command of the inbox, through one commit or, if there is nothing to write, none. */
+  private async round(slot: ResourceSlot): Promise<void> {
+    const { references, committer, partitionOf } = this.context;
+    const { resourceId } = slot;
+    const attempts: Attempt[] = [];
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      const counted = await references.load(resourceId);
+      const base = slot.record;
+      const state = references.attach(base.state, counted);
+      const batch = this.combine(slot, state);
+      if (!this.mustWrite(base, state, batch)) {
+        if (await this.isCurrent(slot, base)) return this.answer(slot, batch, base.revision);
+        continue;
+      }
+      await references.save(resourceId, counted, batch.state.references);
+      const { attempt, writes } = this.attempt(slot, base, batch);
+      attempts.push(attempt);
+      slot.inFlight = attempt;
+      const outcome = await committer.commit(partitionOf(resourceId), writes);
+      if (outcome.status === 'committed') return this.land(slot, attempt, outcome.revision);
+      const commitId = await this.reload(slot);
+      const landed = attempts.find((earlier) => earlier.commitId === commitId);
+      if (landed) return this.land(slot, landed, slot.record.revision);
+    }
+    throw new StoreError(
+      'STORE_UNAVAILABLE',
+      'commit',
+      `resource ${resourceId} was changed by others ${MAX_TRIES} times in a row: try again`,
+    );
+  }
+
+  private combine(slot: ResourceSlot, state: ResourceState): Batch {
+    const { clock, policy } = this.context;
+    return combine(state, this.prepared(slot), clock.wallMs(), policy);
+  }
+
+  /** A waiter that was last written long ago is written again when it asks. */
+  private *prepared(slot: ResourceSlot): Iterable<Command> {
+    const { deadlines, policy } = this.context;
+    for (const { command } of slot.inbox) {
+      const asks = command.kind === 'acquire' || command.kind === 'claim';
+      const clock = asks ? slot.clockOf(command.type) : undefined;
+      yield asks && clock?.shouldTouch(command.asker, deadlines.now(), policy)
+        ? { ...command, touch: true }
+        : command;
+    }
+  }
+
+  /** A record with nothing left in it is kept for the events of the commit that emptied it, then dropped. */
+  private mustWrite(base: StoredRecord, state: ResourceState, batch: Batch): boolean {
+    if (batch.state !== state) return true;
+    return base !== NO_RECORD && isIdle(this.context.references.detach(state));
+  }
+
+  private attempt(
+    slot: ResourceSlot,
+    base: StoredRecord,
+    batch: Batch,
+  ): { attempt: Attempt; writes: readonly Write[] } {
+    const commitId = this.context.newCommitId();
+    const next = this.context.references.detach(batch.state);
+    const { writes, head, spilled } = encodeRecord(slot.resourceId, base, next, batch.events, commitId);
+    check(writes.length > 0, 'a commit writes something');
+    return { writes, attempt: { commitId, batch, head, spilled } };
+  }
+
+  private land(slot: ResourceSlot, attempt: Attempt, revision: number): void {
+    const { batch, head, spilled } = attempt;
+    if (revision >= slot.record.revision) {
+      const state = this.context.references.detach(batch.state);
+      this.take(slot, head === undefined ? NO_RECORD : { state: settle(state, revision), revision, spilled });
+    }
+    this.answer(slot, batch, revision);
+  }
+
+  private answer(slot: ResourceSlot, batch: Batch, revision: number): void {
+    const nowMs = this.context.deadlines.now();
+    const answered = slot.inbox.splice(0, batch.results.length);
+    for (const [index, { command, resolve }] of answered.entries()) {
+      if (command.kind === 'acquire' || command.kind === 'claim') {
+        slot.clockOf(command.type)?.asked(command.asker, nowMs);
+      }
+      resolve(settleResult(batch.results[index]!, revision));
+    }
+  }
+
+  /** An answer that commits nothing must rest on what the store holds now, not on what was last seen of it. */
+  private async isCurrent(slot: ResourceSlot, base: StoredRecord): Promise<boolean> {
+    const { store, partitionOf } = this.context;
+    const [head] = await store.get(partitionOf(slot.resourceId), [headKey(slot.resourceId)]);
+    if ((head?.revision ?? 0) === base.revision) return true;
+    await this.reload(slot);
+    return false;
+  }
+
+  /** Returns the id of the commit that wrote what is stored now. */
+  private async reload(slot: ResourceSlot): Promise<string | undefined> {
+    const { store, partitionOf } = this.context;
+    const { record, commitId } = await readRecord(store, partitionOf(slot.resourceId), slot.resourceId);
+    if (record.revision !== slot.record.revision) this.take(slot, record);
+    return commitId;
+  }
+
+  private take(slot: ResourceSlot, record: StoredRecord): void {
+    const { deadlines, policy } = this.context;
+    slot.adopt(record, deadlines.now(), policy);
+    deadlines.schedule(slot, slot.nextDeadlineMs(policy));
+  }
+
+  private slotOf(resourceId: string): ResourceSlot {
+    let slot = this.slots.get(resourceId);
+    if (!slot) this.slots.set(resourceId, (slot = new ResourceSlot(resourceId)));
+    return slot;
+  }
+
+  private dropUnused(slot: ResourceSlot): void {
+    if (!slot.isUnused || this.slots.get(slot.resourceId) !== slot) return;
+    this.slots.delete(slot.resourceId);
+    this.context.deadlines.schedule(slot, Infinity);
+  }
+}

@@ -1,0 +1,23 @@
+import { Injectable } from '@nestjs/common';
+import { type Observable, Subject } from 'rxjs';
+import { type LockEvent } from '../core/events.js';
+
+export interface ResourceEvents {
+  readonly resourceId: string;
+  /** Of one commit, in order. */
+  readonly events: readonly LockEvent[];
+}
+
+/** What happened, in the order of the store's change feed: the same for every instance. Nothing else publishes here. */
+@Injectable()
+export class EventBus {
+  private readonly subject = new Subject<ResourceEvents>();
+
+  get events$(): Observable<ResourceEvents> {
+    return this.subject;
+  }
+
+  publish(resourceId: string, events: readonly LockEvent[]): void {
+    if (events.length > 0) this.subject.next({ resourceId, events });
+  }
+}
