@@ -135,14 +135,15 @@ export class KeyClock {
     const old = chunksById(before);
     const present = chunksById(key);
     const clocks = (this.waiters ??= new Map<string, WaiterClock>());
-    for (const chunk of present.values()) {
-      if (old.get(chunk.id) === chunk) continue;
-      for (const waiter of chunk.entries) this.observeWaiter(clocks, waiter, nowMs);
-    }
+    // First who left, then who came: a waiter that did both stands in another chunk now.
     for (const chunk of old.values()) {
       if (present.get(chunk.id) === chunk) continue;
       const kept = new Set(present.get(chunk.id)?.entries.map(askerKey));
       for (const waiter of chunk.entries) if (!kept.has(askerKey(waiter))) clocks.delete(askerKey(waiter));
+    }
+    for (const chunk of present.values()) {
+      if (old.get(chunk.id) === chunk) continue;
+      for (const waiter of chunk.entries) this.observeWaiter(clocks, waiter, nowMs);
     }
     if (clocks.size === 0) this.waiters = undefined;
   }

@@ -25,7 +25,8 @@ describe('LockManager', () => {
     started.bus.events$.subscribe((batch) => events.push(...batch.events));
   });
 
-  const acquire = (nodeId: string) => manager.execute('layer', { kind: 'acquire', ...pull, asker: { nodeId } });
+  const acquire = (nodeId: string) =>
+    manager.execute('layer', { kind: 'acquire', ...pull, asker: { nodeId } });
   const release = (nodeId: string, outcome: typeof success | typeof failure) =>
     manager.execute('layer', { kind: 'release', ...pull, asker: { nodeId }, ...outcome });
 

@@ -9,7 +9,6 @@ import { randomBytes } from 'node:crypto';
 import { CLOCK, type Clock } from '../common/clock.interface.js';
 import { type Command, type ResultOf } from '../core/commands.js';
 import { fnv1a } from '../core/fnv1a.js';
-import { type Policy } from '../core/policy.js';
 import { type ResourceState } from '../core/state.js';
 import { REF_COUNT_STORAGE, type RefCountStorage } from '../refcount/ref-count-storage.interface.js';
 import { STATE_STORE, type StateStore } from '../stores/state-store.interface.js';
@@ -18,16 +17,11 @@ import { RecordFeed } from './record-feed.js';
 import { Committer } from './committer.js';
 import { CountedReferences } from './counted-references.js';
 import { Deadlines } from './deadlines.js';
-import { type DeadlinePolicy } from './key-clock.js';
+import { LOCK_POLICY } from './locking.module-definition.js';
+import { type LockPolicy } from './lock-policy.js';
 import { readRecord } from './record-reader.js';
 import { type ResourceSlot } from './resource-slot.js';
 import { Shard } from './shard.js';
-
-export interface LockPolicy extends Policy, DeadlinePolicy {
-  readonly shardCount: number;
-}
-
-export const LOCK_POLICY = Symbol('LOCK_POLICY');
 
 /**
  * The one place where resources change. Finds the shard of a resource and lets it apply the command; owns the deadlines,

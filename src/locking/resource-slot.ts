@@ -24,10 +24,16 @@ export interface Attempt {
 /** One resource in memory: its record as last seen, the commands that wait for it, and its deadlines. */
 export class ResourceSlot implements Due {
   record: StoredRecord = NO_RECORD;
+  /** Up to this revision the resource has been seen here: that of its record, or of its deletion. */
+  asOf = 0;
+  /** Revision of a change that the feed could not show whole. */
+  missed = 0;
   inbox: PendingCommand[] = [];
   /** The work on the inbox, while there is any. */
   running: Promise<void> | undefined;
   inFlight: Attempt | undefined;
+  /** What was due is being dealt with; what comes due meanwhile is looked at afterwards. */
+  expiring = false;
   dueAtMs = Infinity;
   dueIndex = -1;
   private clocks: KeyClock[] = [];
@@ -37,13 +43,19 @@ export class ResourceSlot implements Due {
 
   /** Nothing stored and nobody asking: the slot can go. */
   get isUnused(): boolean {
-    return this.record === NO_RECORD && !this.running;
+    return this.record === NO_RECORD && !this.running && !this.isBehind;
   }
 
-  /** Takes a newer record and notes what changed. */
-  adopt(record: StoredRecord, nowMs: number, policy: DeadlinePolicy): void {
+  /** The record must be read before its deadlines can be trusted. */
+  get isBehind(): boolean {
+    return this.missed > this.asOf;
+  }
+
+  /** Takes a newer record, or that there is none any more, and notes what changed. */
+  adopt(record: StoredRecord, asOf: number, nowMs: number, policy: DeadlinePolicy): void {
     const before = this.record.state;
     this.record = record;
+    this.asOf = asOf;
     this.clocks = record.state.keys.map((key) => {
       const clock = this.clockOf(key.type) ?? new KeyClock(key.type);
       clock.observe(keyOf(before, key.type), key, nowMs, policy);
@@ -61,18 +73,25 @@ export class ResourceSlot implements Due {
   }
 
   nextDeadlineMs(policy: DeadlinePolicy): number {
-    if (this.record === NO_RECORD) return Infinity;
-    if (this.clocks.length === 0) {
-      return isIdle(this.state) ? this.idleSinceMs + policy.completionTtlMs : Infinity;
-    }
-    return Math.min(...this.clocks.map((clock) => clock.dueAtMs(policy)));
+    if (this.isBehind) return 0;
+    return Math.min(this.idleEndMs(policy), ...this.clocks.map((clock) => clock.dueAtMs(policy)));
   }
 
   *dueCommands(nowMs: number, policy: DeadlinePolicy): Iterable<Command> {
     for (const clock of this.clocks) yield* clock.due(nowMs, policy);
-    if (this.clocks.length === 0) yield TIDY;
+    if (this.isBehind || this.isOver(nowMs, policy)) yield LOOK;
+  }
+
+  /** A record with nothing left in it has been kept long enough for the events of the commit that emptied it. */
+  isOver(nowMs: number, policy: DeadlinePolicy): boolean {
+    return this.idleEndMs(policy) <= nowMs;
+  }
+
+  private idleEndMs(policy: DeadlinePolicy): number {
+    const empty = this.record !== NO_RECORD && isIdle(this.state);
+    return empty ? this.idleSinceMs + policy.completionTtlMs : Infinity;
   }
 }
 
-/** A record with nothing left in it was kept for the events of its last commit; this makes the shard drop it. */
-const TIDY: Command = { kind: 'forget', type: '', upTo: 0 };
+/** Changes nothing itself; answering it makes the shard compare the record with the store's, and drop one that is over. */
+const LOOK: Command = { kind: 'forget', type: '', upTo: 0 };

@@ -4,7 +4,7 @@ import { check } from '../core/invariants.js';
 import { type Policy } from '../core/policy.js';
 import { type Result } from '../core/results.js';
 import { settle, settleResult } from '../core/settle.js';
-import { isIdle, type ResourceState } from '../core/state.js';
+import { type ResourceState } from '../core/state.js';
 import { type StateStore, type Write } from '../stores/state-store.interface.js';
 import { StoreError } from '../stores/store.error.js';
 import { type Batch, combine } from './batch.js';
@@ -12,7 +12,7 @@ import { type Committer } from './committer.js';
 import { type CountedReferences } from './counted-references.js';
 import { type Deadlines } from './deadlines.js';
 import { type DeadlinePolicy } from './key-clock.js';
-import { readRecord } from './record-reader.js';
+import { type ReadRecord, readRecord } from './record-reader.js';
 import { headKey } from './records/item-keys.js';
 import { encodeRecord, NO_RECORD, type StoredRecord } from './records/record.js';
 import { type Attempt, ResourceSlot } from './resource-slot.js';
@@ -20,7 +20,7 @@ import { type Attempt, ResourceSlot } from './resource-slot.js';
 /** Enough for every instance of a large installation to get in between; then something else is wrong. */
 const MAX_TRIES = 64;
 
-/** After the store has failed an expiry it is tried again; also the least time between two looks at one slot. */
+/** After the store has failed an expiry it is tried again, no sooner than this: it has enough to do. */
 const RETRY_MS = 1000;
 
 export interface ShardContext {
@@ -63,23 +63,39 @@ export class Shard {
     return this.slots.size;
   }
 
-  /** Takes what the store showed at this revision, unless something newer is known. */
+  /** Takes what the store showed at this revision (no record: a deletion), unless something newer is known. */
   adopt(resourceId: string, record: StoredRecord, revision: number): void {
     const slot = this.slotOf(resourceId);
-    if (revision > slot.record.revision) this.take(slot, record);
+    if (revision > slot.asOf) this.take(slot, record, revision);
     this.dropUnused(slot);
+  }
+
+  /** Takes what the commit on its way wrote: the feed has shown it, perhaps instead of an answer. */
+  adoptOwn(slot: ResourceSlot, { batch, head, spilled }: Attempt, revision: number): void {
+    if (revision <= slot.asOf) return;
+    const state = settle(this.context.references.detach(batch.state), revision);
+    this.take(slot, head === undefined ? NO_RECORD : { state, revision, spilled }, revision);
+  }
+
+  /** The feed could not show all of the change with this revision: the record is read until that succeeds. */
+  miss(resourceId: string, revision: number): void {
+    const slot = this.slotOf(resourceId);
+    slot.missed = Math.max(slot.missed, revision);
+    void this.expire(slot);
   }
 
   /** The time of something in this slot is up. */
   async expire(slot: ResourceSlot): Promise<void> {
+    if (slot.expiring) return;
     const { deadlines, policy } = this.context;
+    slot.expiring = true;
     const commands = [...slot.dueCommands(deadlines.now(), policy)];
     const ends = await Promise.allSettled(commands.map((command) => this.submit(slot.resourceId, command)));
+    slot.expiring = false;
     if (this.slots.get(slot.resourceId) !== slot) return;
-    const failed = ends.some(({ status }) => status === 'rejected');
+    const failed = slot.isBehind || ends.some(({ status }) => status === 'rejected');
     const next = slot.nextDeadlineMs(policy);
-    const retry = deadlines.now() + RETRY_MS;
-    deadlines.schedule(slot, failed ? Math.min(retry, next) : next);
+    deadlines.schedule(slot, failed ? Math.max(next, deadlines.now() + RETRY_MS) : next);
   }
 
   private async run(slot: ResourceSlot): Promise<void> {
@@ -105,7 +121,7 @@ export class Shard {
       const base = slot.record;
       const state = references.attach(base.state, counted);
       const batch = this.combine(slot, state);
-      if (!this.mustWrite(base, state, batch)) {
+      if (batch.state === state && !this.isOver(slot)) {
         if (await this.isCurrent(slot, base)) return this.answer(slot, batch, base.revision);
         continue;
       }
@@ -115,9 +131,9 @@ export class Shard {
       slot.inFlight = attempt;
       const outcome = await committer.commit(partitionOf(resourceId), writes);
       if (outcome.status === 'committed') return this.land(slot, attempt, outcome.revision);
-      const commitId = await this.reload(slot);
+      const { record, commitId } = await this.reload(slot);
       const landed = attempts.find((earlier) => earlier.commitId === commitId);
-      if (landed) return this.land(slot, landed, slot.record.revision);
+      if (landed) return this.land(slot, landed, record.revision);
     }
     throw new StoreError(
       'STORE_UNAVAILABLE',
@@ -143,10 +159,9 @@ export class Shard {
     }
   }
 
-  /** A record with nothing left in it is kept for the events of the commit that emptied it, then dropped. */
-  private mustWrite(base: StoredRecord, state: ResourceState, batch: Batch): boolean {
-    if (batch.state !== state) return true;
-    return base !== NO_RECORD && isIdle(this.context.references.detach(state));
+  /** Nothing has changed, and yet there is something to write: the end of the record. */
+  private isOver(slot: ResourceSlot): boolean {
+    return slot.isOver(this.context.deadlines.now(), this.context.policy);
   }
 
   private attempt(
@@ -162,12 +177,8 @@ export class Shard {
   }
 
   private land(slot: ResourceSlot, attempt: Attempt, revision: number): void {
-    const { batch, head, spilled } = attempt;
-    if (revision >= slot.record.revision) {
-      const state = this.context.references.detach(batch.state);
-      this.take(slot, head === undefined ? NO_RECORD : { state: settle(state, revision), revision, spilled });
-    }
-    this.answer(slot, batch, revision);
+    this.adoptOwn(slot, attempt, revision);
+    this.answer(slot, attempt.batch, revision);
   }
 
   private answer(slot: ResourceSlot, batch: Batch, revision: number): void {
@@ -190,17 +201,21 @@ export class Shard {
     return false;
   }
 
-  /** Returns the id of the commit that wrote what is stored now. */
-  private async reload(slot: ResourceSlot): Promise<string | undefined> {
+  /** What the feed has brought since the reading began stays if it is newer. */
+  private async reload(slot: ResourceSlot): Promise<ReadRecord> {
     const { store, partitionOf } = this.context;
-    const { record, commitId } = await readRecord(store, partitionOf(slot.resourceId), slot.resourceId);
-    if (record.revision !== slot.record.revision) this.take(slot, record);
-    return commitId;
+    const { asOf } = slot;
+    const read = await readRecord(store, partitionOf(slot.resourceId), slot.resourceId);
+    const { record } = read;
+    const overtaken = slot.asOf !== asOf;
+    const differs = overtaken ? record.revision > slot.asOf : record.revision !== slot.record.revision;
+    if (differs) this.take(slot, record, Math.max(asOf, record.revision));
+    return read;
   }
 
-  private take(slot: ResourceSlot, record: StoredRecord): void {
+  private take(slot: ResourceSlot, record: StoredRecord, asOf: number): void {
     const { deadlines, policy } = this.context;
-    slot.adopt(record, deadlines.now(), policy);
+    slot.adopt(record, asOf, deadlines.now(), policy);
     deadlines.schedule(slot, slot.nextDeadlineMs(policy));
   }
 

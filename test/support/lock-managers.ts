@@ -1,5 +1,6 @@
 import { type Clock } from '../../src/common/clock.interface.js';
-import { LockManager, type LockPolicy } from '../../src/locking/lock-manager.js';
+import { LockManager } from '../../src/locking/lock-manager.js';
+import { type LockPolicy } from '../../src/locking/lock-policy.js';
 import { type RefCountStorage } from '../../src/refcount/ref-count-storage.interface.js';
 import { type StateStore } from '../../src/stores/state-store.interface.js';
 import { EventBus } from '../../src/subscriptions/event-bus.js';

@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { readSettings } from './settings.js';
+import { type SettingsError } from './settings-reader.js';
+
+function problems(environment: Record<string, string>): readonly string[] {
+  try {
+    readSettings(environment);
+  } catch (error) {
+    return (error as SettingsError).problems;
+  }
+  return [];
+}
+
+describe('readSettings', () => {
+  it('needs nothing set', () => {
+    expect(readSettings({})).toMatchObject({
+      port: 8086,
+      host: '127.0.0.1',
+      storeUrl: 'file:./data',
+      lanes: [],
+    });
+  });
+
+  it('agrees with config/example.env, which names every variable and its default', () => {
+    const lines = readFileSync('config/example.env', 'utf8').split('\n');
+    const example = lines.flatMap((line) => {
+      const [, name, value] = /^#?([A-Z_]+)=(.*)$/.exec(line) ?? [];
+      return name === undefined ? [] : [[name, value ?? ''] as const];
+    });
+    expect(readSettings(Object.fromEntries(example))).toEqual(readSettings({}));
+    expect(new Set(example.map(([name]) => name)).size).toBe(Object.keys(readSettings({})).length);
+  });
+
+  it('names every variable that is wrong, at once', () => {
+    expect(
+      problems({ PORT: 'http', SHARD_COUNT: '0', LOCK_ISOLATION: 'both', STORE_URL: 'mysql://x' }),
+    ).toEqual([
+      'PORT must be a whole number from 0 to 65535, not "http"',
+      'STORE_URL must be memory:, file:DIR, redis://…, rediss://… or etcd://…, not "mysql://x"',
+      'SHARD_COUNT must be a whole number from 1 to 4096, not "0"',
+      'LOCK_ISOLATION must be operation or resource, not "both"',
+    ]);
+  });
+
+  it.each([
+    [{ COMPLETED_SKIP_MS: '2', COMPLETION_TTL_MS: '1' }, 'COMPLETED_SKIP_MS'],
+    [{ REFCOUNT_STORAGE: 'memory:', STORE_URL: 'redis://localhost' }, 'REFCOUNT_STORAGE'],
+    [{ REFCOUNT_STORAGE: 'memory:', REFCOUNT_MODE: 'client' }, 'REFCOUNT_STORAGE'],
+    [{ LANES: 'a,b,a' }, 'LANES'],
+    [{ LANES: 'a,b c' }, 'LANES'],
+    [{ DEFAULT_LEASE_MS: '-1' }, 'DEFAULT_LEASE_MS'],
+    [{ DEFAULT_LEASE_MS: '1e3' }, 'DEFAULT_LEASE_MS'],
+    [{ ALLOW_MULTI_NODE_DOWNLOAD: 'yes' }, 'ALLOW_MULTI_NODE_DOWNLOAD'],
+  ])('refuses %o', (environment: Record<string, string>, name) => {
+    expect(problems(environment)).toEqual([expect.stringContaining(name)]);
+  });
+
+  it('takes an empty variable for one that is not set', () => {
+    expect(readSettings({ PORT: '', LANES: '' })).toEqual(readSettings({}));
+  });
+});

@@ -1,0 +1,39 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { type Settings } from './config/settings.js';
+import { SETTINGS, SettingsModule } from './config/settings.module.js';
+import { HOLDFAST_OPTIONS, type HoldfastOptions } from './config/settings.module-definition.js';
+import { LockingModule } from './locking/locking.module.js';
+import { refCountStorageFor } from './refcount/ref-count-storage.setting.js';
+import { RefCountModule } from './refcount/ref-count.module.js';
+import { StoresModule } from './stores/stores.module.js';
+
+const stores = StoresModule.forRootAsync({
+  inject: [SETTINGS, HOLDFAST_OPTIONS],
+  useFactory: ({ storeUrl }: Settings, { stateStore }: HoldfastOptions) => ({ url: storeUrl, stateStore }),
+});
+
+const refCounts = RefCountModule.forRootAsync({
+  inject: [SETTINGS, HOLDFAST_OPTIONS],
+  useFactory: ({ refcountStorage, updateRequiresNoRef }: Settings, options: HoldfastOptions) => ({
+    storage: options.refCountStorage ?? refCountStorageFor(refcountStorage),
+    updateRequiresNoRef,
+  }),
+});
+
+const locking = LockingModule.forRootAsync({
+  imports: [stores, refCounts],
+  inject: [SETTINGS],
+  useFactory: (settings: Settings) => settings,
+});
+
+/** All of Holdfast, for programs that embed or extend it. The server is this and nothing else. */
+@Module({ imports: [stores, refCounts, locking], exports: [locking] })
+export class HoldfastModule {
+  static forRoot(options: HoldfastOptions = {}): DynamicModule {
+    return { module: HoldfastModule, imports: [SettingsModule.forRoot(options)] };
+  }
+
+  static forRootAsync(options: Parameters<typeof SettingsModule.forRootAsync>[0]): DynamicModule {
+    return { module: HoldfastModule, imports: [SettingsModule.forRootAsync(options)] };
+  }
+}

@@ -1,0 +1,21 @@
+import { ConfigurableModuleBuilder } from '@nestjs/common';
+import { type RefCountStorage } from './ref-count-storage.interface.js';
+
+export interface RefCountModuleOptions {
+  /** Where counts live. None: in the resource's own state, the server's default. */
+  readonly storage?: RefCountStorage | undefined;
+  /** Whether an `update` is refused while anybody refers to the resource. Default false. */
+  readonly updateRequiresNoRef?: boolean | undefined;
+}
+
+export const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN: REF_COUNT_MODULE_OPTIONS } =
+  new ConfigurableModuleBuilder<RefCountModuleOptions>({ moduleName: 'RefCount' })
+    .setClassMethodName('forRoot')
+    .setFactoryMethodName('createRefCountOptions')
+    .setExtras({ isGlobal: false }, (definition, { isGlobal }) => ({ ...definition, global: isGlobal }))
+    .build();
+
+/** For `forRootAsync({ useClass })`: a class that Nest makes, with whatever it needs injected. */
+export interface RefCountOptionsFactory {
+  createRefCountOptions(): RefCountModuleOptions | Promise<RefCountModuleOptions>;
+}

@@ -1,0 +1,88 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { type Write } from '../../src/stores/state-store.interface.js';
+import { compiled } from './compiled.js';
+
+export type StoreCommand =
+  | { do: 'open' | 'close' | 'list' }
+  | { do: 'commit'; writes: Write[] }
+  | { do: 'get'; keys: string[] }
+  | { do: 'load'; workers: number };
+
+export interface Acknowledged {
+  worker: number;
+  n: number;
+  revision: number;
+}
+
+export type StoreReply =
+  { result: unknown } | { error: { code: string; message: string } } | { acknowledged: Acknowledged };
+
+/** An LMDB store in a process of its own, which a test can kill. Commands are answered in order. */
+export class StoreProcess {
+  readonly acknowledged: Acknowledged[] = [];
+  /** What the process said on standard error, for the message of a failed test. */
+  complaints = '';
+  readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+
+  private readonly child: ChildProcess;
+  private readonly replies: ((reply: StoreReply) => void)[] = [];
+  private gone: StoreReply | undefined;
+  private onAcknowledged: () => void = () => {};
+
+  /** `fileBlocks`: no file may grow beyond this many KiB, as on a full disk. */
+  constructor(directory: string, { fileBlocks }: { fileBlocks?: number } = {}) {
+    const program = compiled('test/stores/programs/store-process.ts');
+    const limit = fileBlocks === undefined ? '' : `ulimit -f ${fileBlocks};`;
+    const script = `${limit} exec "$0" "$@"`;
+    this.child = spawn('bash', ['-c', script, process.execPath, program, directory], { stdio: 'pipe' });
+    this.child.stdin!.on('error', () => {});
+    createInterface({ input: this.child.stdout! }).on('line', (line) =>
+      this.hear(JSON.parse(line) as StoreReply),
+    );
+    this.child.stderr!.on('data', (data: Buffer) => (this.complaints += data.toString()));
+    this.ended = new Promise((resolve) => {
+      this.child.on('close', (code, signal) => {
+        const error = {
+          code: 'PROCESS_ENDED',
+          message: `exit code ${code}, signal ${signal}: ${this.complaints}`,
+        };
+        this.gone = { error };
+        for (const answer of this.replies.splice(0)) answer(this.gone);
+        resolve({ code, signal });
+      });
+    });
+  }
+
+  /** Resolves with the result, or with `{ code, message }` of the error. */
+  async tell(command: StoreCommand): Promise<unknown> {
+    const reply = await new Promise<StoreReply>((resolve) => {
+      if (this.gone) return resolve(this.gone);
+      this.replies.push(resolve);
+      this.child.stdin!.write(`${JSON.stringify(command)}\n`);
+    });
+    if ('error' in reply) return reply.error;
+    return 'result' in reply ? reply.result : undefined;
+  }
+
+  async load(workers: number, commits: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.onAcknowledged = () => {
+        if (this.acknowledged.length >= commits) resolve();
+      };
+      void this.tell({ do: 'load', workers });
+      void this.ended.then(() => resolve());
+    });
+  }
+
+  async kill(): Promise<void> {
+    this.child.kill('SIGKILL');
+    await this.ended;
+  }
+
+  private hear(reply: StoreReply): void {
+    if (!('acknowledged' in reply)) return this.replies.shift()?.(reply);
+    this.acknowledged.push(reply.acknowledged);
+    this.onAcknowledged();
+  }
+}
