@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import ts from 'typescript';
 
@@ -15,35 +15,39 @@ const OPTIONS: ts.CompilerOptions = {
   emitDecoratorMetadata: true,
 };
 
-let directory: string | undefined;
+const directory = join(CACHE, String(process.pid));
+const transpiled = new Set<string>();
 
 /**
  * The JavaScript of a TypeScript file of this project, for tests that start a process of their own: Node 20
- * does not run TypeScript. Everything is transpiled (not type-checked) once per test process, and removed
- * with it.
+ * does not run TypeScript. It and what it imports are transpiled (not type-checked) once per test process, and
+ * removed with it.
  */
 export function compiled(path: string): string {
-  directory ??= transpileAll(join(CACHE, String(process.pid)));
-  return join(directory, path.replace(/\.ts$/, '.js'));
+  if (transpiled.size === 0) begin();
+  transpile(path);
+  return outputOf(path);
 }
 
-function transpileAll(target: string): string {
-  rmSync(target, { recursive: true, force: true });
-  process.once('exit', () => rmSync(target, { recursive: true, force: true }));
-  for (const folder of ['src', 'test']) {
-    for (const name of readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })) {
-      if (/(?<!\.d|\.spec)\.ts$/.test(name)) transpile(join(folder, name), target);
-    }
+function begin(): void {
+  process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
+  rmSync(directory, { recursive: true, force: true });
+  mkdirSync(directory, { recursive: true });
+  writeFileSync(join(directory, 'package.json'), '{ "type": "module" }');
+}
+
+function transpile(path: string): void {
+  if (transpiled.has(path)) return;
+  transpiled.add(path);
+  const source = readFileSync(join(ROOT, path), 'utf8');
+  const { outputText } = ts.transpileModule(source, { compilerOptions: OPTIONS });
+  mkdirSync(dirname(outputOf(path)), { recursive: true });
+  writeFileSync(outputOf(path), outputText);
+  for (const [, imported] of outputText.matchAll(/\bfrom '(\.[^']+)\.js'/g)) {
+    transpile(join(dirname(path), `${imported}.ts`));
   }
-  writeFileSync(join(target, 'package.json'), '{ "type": "module" }');
-  return target;
 }
 
-function transpile(path: string, target: string): void {
-  const { outputText } = ts.transpileModule(readFileSync(join(ROOT, path), 'utf8'), {
-    compilerOptions: OPTIONS,
-  });
-  const output = join(target, path.replace(/\.ts$/, '.js'));
-  mkdirSync(dirname(output), { recursive: true });
-  writeFileSync(output, outputText);
+function outputOf(path: string): string {
+  return join(directory, path.replace(/\.ts$/, '.js'));
 }

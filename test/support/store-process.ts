@@ -31,11 +31,14 @@ export class StoreProcess {
   private onAcknowledged: () => void = () => {};
 
   /** `fileBlocks`: no file may grow beyond this many KiB, as on a full disk. */
-  constructor(directory: string, { fileBlocks }: { fileBlocks?: number } = {}) {
+  constructor(directory: string, { fileBlocks, env }: { fileBlocks?: number; env?: NodeJS.ProcessEnv } = {}) {
     const program = compiled('test/stores/programs/store-process.ts');
     const limit = fileBlocks === undefined ? '' : `ulimit -f ${fileBlocks};`;
     const script = `${limit} exec "$0" "$@"`;
-    this.child = spawn('bash', ['-c', script, process.execPath, program, directory], { stdio: 'pipe' });
+    this.child = spawn('bash', ['-c', script, process.execPath, program, directory], {
+      stdio: 'pipe',
+      env: { ...process.env, ...env },
+    });
     this.child.stdin!.on('error', () => {});
     createInterface({ input: this.child.stdout! }).on('line', (line) =>
       this.hear(JSON.parse(line) as StoreReply),

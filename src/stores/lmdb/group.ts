@@ -1,0 +1,32 @@
+import { type Change, type Cursor, type Expectation, type Write } from '../state-store.interface.js';
+
+/**
+ * The commits that go to disk in one transaction. Each is judged against what is stored and what the
+ * commits before it in the group make of it; of several writes to one key only the last goes to disk.
+ */
+export class Group {
+  readonly changes = new Map<string, Change>();
+
+  /** `revision`: the newest one given out so far. */
+  constructor(
+    private readonly storedRevision: (key: string) => number | undefined,
+    public revision: Cursor,
+  ) {}
+
+  /** The changes of this commit, all at one new revision; `undefined` when some expectation does not hold. */
+  add(writes: readonly Write[]): readonly Change[] | undefined {
+    for (const { key, expect } of writes) if (this.current(key) !== expect) return undefined;
+    const revision = ++this.revision;
+    return writes.map((write) => {
+      const change = { key: write.key, revision, value: 'put' in write ? write.put : undefined };
+      this.changes.set(write.key, change);
+      return change;
+    });
+  }
+
+  private current(key: string): Expectation {
+    const change = this.changes.get(key);
+    if (change) return change.value === undefined ? 'absent' : change.revision;
+    return this.storedRevision(key) ?? 'absent';
+  }
+}

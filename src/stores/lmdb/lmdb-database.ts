@@ -1,0 +1,182 @@
+import { statfsSync } from 'node:fs';
+import { getLastVersion } from 'lmdb';
+import { type Change, type Cursor, type Item } from '../state-store.interface.js';
+import { StoreError } from '../store.error.js';
+import { assertSoundDataFile } from './data-file-check.js';
+import { type Environment, OWNER_RECORD, openEnvironment } from './environment.js';
+import { type GroupDatabase, type GroupResult } from './group-committer.js';
+
+/**
+ * The LMDB database of one owner.
+ *
+ * Promises: `write` is all or nothing, on disk before it says `written`, and changes nothing once another
+ * process has taken ownership. Reads see everything written, and nothing that is not on disk. When LMDB gives
+ * up on its environment (its meta page could not be written) the database is reopened before the next use.
+ * Does not promise: to survive a file that is changed or cut short while it is open.
+ */
+export class LmdbDatabase implements GroupDatabase {
+  private broken = false;
+  private recovery: Promise<void> | undefined;
+
+  /** The newest revision that may be on disk; written out by a recovery. */
+  private revision: Cursor = 0;
+
+  private constructor(
+    private readonly directory: string,
+    private readonly nonce: number,
+    private environment: Environment,
+  ) {}
+
+  /** `nonce`: a number no other opener has, by which the others see that the database is no longer theirs. */
+  static open(directory: string, nonce: number): LmdbDatabase {
+    assertSoundDataFile(directory);
+    try {
+      return new LmdbDatabase(directory, nonce, openEnvironment(directory));
+    } catch (error) {
+      const reason = (error as Error).message;
+      throw new StoreError('STORE_UNAVAILABLE', 'open', `Cannot open ${directory}: ${reason}.`, error);
+    }
+  }
+
+  /**
+   * Every earlier owner is fenced out from here on. Returns the newest revision given out, at least `floor`.
+   * `fresh`: the database has just been made; otherwise it must hold the record of an earlier owner.
+   */
+  takeOwnership(floor: Cursor, fresh: boolean): Cursor {
+    try {
+      this.revision = this.environment.transactionSync(() => {
+        const newest = fresh ? floor : Math.max(floor, this.recordedRevision());
+        this.environment.putSync(OWNER_RECORD, String(newest), this.nonce);
+        return newest;
+      });
+    } catch (error) {
+      throw error instanceof StoreError ? error : this.refusal({ status: 'failed', cause: error as Error });
+    }
+    return this.revision;
+  }
+
+  async ready(): Promise<void> {
+    if (!this.broken) return;
+    this.recovery ??= this.recover().finally(() => (this.recovery = undefined));
+    await this.recovery;
+  }
+
+  storedRevision(key: string): number | undefined {
+    return this.reading(() => {
+      const found = this.environment.getBinaryFast(key) !== undefined;
+      return found ? getLastVersion() : undefined;
+    });
+  }
+
+  item(key: string): Item | undefined {
+    const entry = this.reading(() => this.environment.getEntry(key));
+    return entry && { key, revision: entry.version!, value: entry.value };
+  }
+
+  /** The items behind this key, or from the first one on, in key order. */
+  page(after: string | undefined, limit: number): Item[] {
+    return this.reading(() => {
+      const items: Item[] = [];
+      const range = { start: after ?? '', exclusiveStart: after !== undefined, versions: true, limit };
+      for (const { key, value, version } of this.environment.getRange(range)) {
+        items.push({ key: key as string, revision: version!, value });
+      }
+      return items;
+    });
+  }
+
+  async write(changes: Iterable<Change>, revision: Cursor): Promise<GroupResult> {
+    this.revision = revision;
+    try {
+      const owned = await this.environment.ifVersion(OWNER_RECORD, this.nonce, () => {
+        for (const change of changes) this.writeChange(change);
+        void this.environment.put(OWNER_RECORD, String(revision), this.nonce);
+      });
+      return { status: owned ? 'written' : 'fenced' };
+    } catch (error) {
+      return { status: this.canRead() ? 'failed' : 'unknown', cause: await causeOf(error) };
+    }
+  }
+
+  refusal(result: Exclude<GroupResult, { status: 'written' }>): StoreError {
+    if (result.status === 'fenced') {
+      return new StoreError(
+        'STORE_IN_USE',
+        'commit',
+        `Another process has taken over the state in ${this.directory}. Nothing was written; this process must end.`,
+      );
+    }
+    const certainty = result.status === 'failed' ? 'Nothing was written' : 'It is not known what was written';
+    return new StoreError(
+      'STORE_UNAVAILABLE',
+      'commit',
+      `Cannot write to ${this.directory}: ${result.cause.message}, ${freeSpace(this.directory)}. ` +
+        `${certainty}. Make room or see to the disk; the store goes on by itself.`,
+      result.cause,
+    );
+  }
+
+  async close(): Promise<void> {
+    await this.environment.close();
+  }
+
+  private recordedRevision(): Cursor {
+    const revision = Number(this.environment.get(OWNER_RECORD));
+    if (Number.isSafeInteger(revision)) return revision;
+    const message = `The database in ${this.directory} is not Holdfast's: it has no record of its newest revision.`;
+    throw new StoreError('STORE_UNREADABLE', 'open', message);
+  }
+
+  private reading<T>(read: () => T): T {
+    try {
+      return read();
+    } catch (error) {
+      const reason = (error as Error).message;
+      throw new StoreError('STORE_UNREADABLE', 'get', `Cannot read ${this.directory}: ${reason}.`, error);
+    }
+  }
+
+  private writeChange({ key, value, revision }: Change): void {
+    if (value === undefined) void this.environment.remove(key);
+    else void this.environment.put(key, value, revision);
+  }
+
+  /** A failed transaction leaves the old state in place, unless LMDB could not even write its meta page. */
+  private canRead(): boolean {
+    try {
+      /** A read that goes on in an old snapshot would not notice. */
+      this.environment.resetReadTxn();
+      this.environment.get(OWNER_RECORD);
+    } catch {
+      this.broken = true;
+    }
+    return !this.broken;
+  }
+
+  /** Opens the files again and writes once, so that whatever is read from now on is on disk. */
+  private async recover(): Promise<void> {
+    await this.environment.close();
+    assertSoundDataFile(this.directory);
+    this.environment = openEnvironment(this.directory);
+    this.broken = false;
+    const result = await this.write([], this.revision);
+    if (result.status === 'written') return;
+    this.broken = true;
+    throw this.refusal(result.status === 'unknown' ? { ...result, status: 'failed' } : result);
+  }
+}
+
+/** lmdb rejects with a promise of the reason; it must be handled, or the process ends. */
+async function causeOf(error: unknown): Promise<Error> {
+  const { commitError } = error as { commitError?: Promise<never> };
+  return commitError ? commitError.catch((cause: Error) => cause) : (error as Error);
+}
+
+function freeSpace(directory: string): string {
+  try {
+    const { bavail, bsize } = statfsSync(directory);
+    return `${bavail * bsize} bytes free there`;
+  } catch {
+    return 'free space unknown';
+  }
+}

@@ -1,0 +1,110 @@
+import { type Clock } from '../../common/clock.interface.js';
+import { ChangeFeed } from '../change-feed.js';
+import { assertCommittable } from '../limits.js';
+import {
+  type Change,
+  type Commit,
+  type CommitOutcome,
+  type Cursor,
+  type Item,
+  type Listing,
+  type StateStore,
+  type Unwatch,
+  type WatchObserver,
+  type Write,
+} from '../state-store.interface.js';
+import { StoreError } from '../store.error.js';
+
+/** Room for this many commits in a millisecond before the counter could run ahead of the wall clock. */
+const REVISIONS_PER_MS = 1000;
+
+/** Enough to make the cost of a page small, few enough to look at in well under a millisecond. */
+const ITEMS_PER_PAGE = 1000;
+
+/**
+ * The state of one process in its memory: `memory:`.
+ *
+ * Promises the port's guarantees for as long as the process lives. Every operation happens at once, inside
+ * the call; watchers are called inside `commit`, before its promise resolves. Revisions start at the wall
+ * clock, so that a restarted process goes on above the tokens of the one before it.
+ * Does not promise: durability. Closing or ending the process loses the state, and a wall clock set back
+ * between two runs lets revisions go back.
+ */
+export class MemoryStateStore implements StateStore {
+  readonly partitionCount = 1;
+
+  private readonly items = new Map<string, Item>();
+  private feed = new ChangeFeed(0);
+  private serving = false;
+
+  constructor(private readonly clock: Clock) {}
+
+  async open(): Promise<void> {
+    if (this.serving) return;
+    this.feed = new ChangeFeed(Math.max(this.feed.last, this.clock.wallMs() * REVISIONS_PER_MS));
+    this.serving = true;
+  }
+
+  async close(): Promise<void> {
+    this.serving = false;
+    this.items.clear();
+  }
+
+  async get(_partition: number, keys: readonly string[]): Promise<(Item | undefined)[]> {
+    this.assertServing('get');
+    return keys.map((key) => this.items.get(key));
+  }
+
+  async commit(_partition: number, writes: readonly Write[]): Promise<CommitOutcome> {
+    this.assertServing('commit');
+    assertCommittable(writes);
+    for (const { key, expect } of writes) {
+      if ((this.items.get(key)?.revision ?? 'absent') !== expect) return { status: 'conflict' };
+    }
+    const revision = this.feed.last + 1;
+    this.feed.append(
+      revision,
+      writes.map((write) => this.apply(write, revision)),
+    );
+    return { status: 'committed', revision };
+  }
+
+  commitMany(commits: readonly Commit[]): Promise<CommitOutcome>[] {
+    return commits.map(({ partition, writes }) => this.commit(partition, writes));
+  }
+
+  async list(_partition: number): Promise<Listing> {
+    this.assertServing('list');
+    return { cursor: this.feed.last, pages: pagesOf(this.items) };
+  }
+
+  watch(_partition: number, cursor: Cursor, observer: WatchObserver): Unwatch {
+    this.assertServing('watch');
+    return this.feed.watch(cursor, observer);
+  }
+
+  private apply(write: Write, revision: number): Change {
+    if ('delete' in write) {
+      this.items.delete(write.key);
+      return { key: write.key, revision, value: undefined };
+    }
+    const item = { key: write.key, revision, value: write.put };
+    this.items.set(write.key, item);
+    return item;
+  }
+
+  private assertServing(operation: string): void {
+    if (!this.serving) throw new StoreError('STORE_UNAVAILABLE', operation, 'The memory store is not open.');
+  }
+}
+
+/** Walks the live map: what is changed meanwhile may or may not show, and is in the feed after the cursor. */
+function* pagesOf(items: ReadonlyMap<string, Item>): Iterable<readonly Item[]> {
+  let page: Item[] = [];
+  for (const item of items.values()) {
+    if (page.push(item) < ITEMS_PER_PAGE) continue;
+    yield page;
+    page = [];
+  }
+  if (page.length > 0) yield page;
+}

@@ -1,0 +1,68 @@
+import { spawnSync } from 'node:child_process';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { StoreProcess } from '../support/store-process.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
+
+const SOURCE = join(import.meta.dirname, 'programs/failing-disk.c');
+const hasCompiler = process.platform === 'linux' && spawnSync('cc', ['--version']).status === 0;
+
+let directory: string;
+let switchFile: string;
+let child: StoreProcess;
+
+beforeEach(() => {
+  directory = temporaryDirectory();
+  switchFile = join(directory, 'fail');
+});
+afterEach(async () => {
+  await child.kill();
+  rmSync(directory, { recursive: true });
+});
+
+async function startOnFailingDisk(what: 'FAIL_META' | 'FAIL_SYNC'): Promise<number> {
+  const library = join(directory, 'failing-disk.so');
+  expect(spawnSync('cc', ['-shared', '-fPIC', '-o', library, SOURCE, '-ldl']).status).toBe(0);
+  child = new StoreProcess(join(directory, 'state'), { env: { LD_PRELOAD: library, [what]: switchFile } });
+  expect(await child.tell({ do: 'open' })).toBeNull();
+  const outcome = await write('absent', 'before');
+  expect(outcome).toMatchObject({ status: 'committed' });
+  return (outcome as { revision: number }).revision;
+}
+
+function write(expected: number | 'absent', value: string): Promise<unknown> {
+  return child.tell({ do: 'commit', writes: [{ key: 'a', expect: expected, put: value }] });
+}
+
+const read = (): Promise<unknown> => child.tell({ do: 'get', keys: ['a'] });
+const UNAVAILABLE = {
+  code: 'STORE_UNAVAILABLE',
+  message: expect.stringContaining('Nothing was written') as string,
+};
+
+describe.skipIf(!hasCompiler)('a disk that fails (needs a C compiler)', () => {
+  it('rejects what could not be flushed, keeps what was there, and goes on when the disk does', async () => {
+    const revision = await startOnFailingDisk('FAIL_SYNC');
+    writeFileSync(switchFile, '');
+    for (let n = 0; n < 3; n++) expect(await write(revision, 'lost')).toEqual(UNAVAILABLE);
+    expect(await read()).toEqual([{ key: 'a', revision, value: 'before' }]);
+    rmSync(switchFile);
+    expect(await write(revision, 'after')).toMatchObject({ status: 'committed' });
+    expect(await read()).toMatchObject([{ value: 'after' }]);
+  });
+
+  it('does not know what became of a commit whose last step failed, and reopens before it goes on', async () => {
+    const revision = await startOnFailingDisk('FAIL_META');
+    writeFileSync(switchFile, '');
+    expect(await write(revision, 'perhaps')).toMatchObject({ status: 'unknown' });
+    expect(await write(revision, 'perhaps')).toEqual(UNAVAILABLE);
+    expect(await read()).toEqual(UNAVAILABLE);
+    rmSync(switchFile);
+    const [item] = (await read()) as [{ revision: number; value: string }];
+    expect(['before', 'perhaps']).toContain(item.value);
+    expect(await write(item.revision, 'after')).toMatchObject({ status: 'committed' });
+    expect(await read()).toMatchObject([{ value: 'after' }]);
+    expect(await child.tell({ do: 'close' })).toBeNull();
+  });
+});
