@@ -26,7 +26,7 @@ export function acquire(step: Step, command: Acquire): AcquireResult {
   if (verdict.kind !== 'proceed') return turnAway(step, key, waiter, command, verdict);
 
   const blocking = blockingHold(step.state, command.type, step.policy);
-  if (!blocking) return grantNow(step, key, command);
+  if (!blocking) return grantNow(step, waiter ? step.removeWaiter(key, waiter) : key, command);
   if (waiter) return waitOn(step, key, waiter, command);
   if (!step.policy.allowMultiNodeDownload) return refused('LOCK_HELD', `held by ${blocking.nodeId}`);
   return enqueue(step, key, command);

@@ -14,12 +14,10 @@ export function dismissQueue(step: Step, key: KeyState, outcome: Outcome): numbe
 /** Records who was sent away, after they have left the queue; a skipped pull makes its node a reference. */
 export function remember(step: Step, key: KeyState, dismissed: readonly Waiter[], outcome: Outcome): void {
   const entries = dismissed.map(({ nodeId, sessionId }) => ({ nodeId, sessionId, outcome }));
-  let dismissals = key.dismissals.appendAll(entries, step.newChunkId);
-  for (let over = dismissals.size - MAX_DISMISSALS; over > 0; over = dismissals.size - MAX_DISMISSALS) {
-    let left = over;
-    dismissals = dismissals.dropWhile(() => left-- > 0);
-  }
-  step.putKey({ ...key, dismissals });
+  const dismissals = key.dismissals.appendAll(entries, step.newChunkId);
+  const tooMany = dismissals.size - MAX_DISMISSALS;
+  const oldest = new Set(tooMany > 0 ? [...dismissals].slice(0, tooMany) : []);
+  step.putKey({ ...key, dismissals: dismissals.dropWhile((dismissal) => oldest.has(dismissal)) });
   if (outcome.success && referenceEffect(key.type) === 'add-node') refer(step, dismissed);
 }
 

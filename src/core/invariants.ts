@@ -62,8 +62,8 @@ function checkTokens(state: ResourceState): void {
     if (key.type === 'delete') continue;
     const recorded = key.success !== undefined || [...key.dismissals].some(({ outcome }) => outcome.success);
     if (isDeleteHeld(state)) check(!recorded, 'no success beside a held delete');
-    if (key.success && deletion?.success?.token !== undefined) {
-      check(key.success.moment.revision > deletion.success.token, 'no success older than a granted delete');
+    if (key.success && deletion?.success) {
+      check(isLater(key.success.moment, deletion.success.moment), 'no success older than a granted delete');
     }
   }
 }

@@ -107,7 +107,7 @@ function succeed(step: Step, key: KeyState, hold: Hold): string | undefined {
   const about = { type, ...who(hold), success: true, token: hold.token };
   const besideDelete = type !== 'delete' && isDeleteHeld(step.state);
   if (besideDelete || step.policy.successPolicy === 'handover') {
-    step.putKey({ ...key, hold: undefined });
+    step.putKey({ ...key, hold: undefined, failure: undefined });
     if (type === 'delete') voidOpposed(step, type);
     step.emit('completed', { ...about, observersOnly: true });
     return serve(step, type);

@@ -1,5 +1,5 @@
 import { type Forget, type Spend } from './commands.js';
-import { sameMoment } from './moment.js';
+import { isLater, type Moment, sameMoment } from './moment.js';
 import { type Noted } from './results.js';
 import { type Step } from './step.js';
 
@@ -17,14 +17,15 @@ export function spend(step: Step, command: Spend): Noted {
 /** Outcomes, dismissals and releases are remembered for a time, not for ever. */
 export function forget(step: Step, { type, upTo }: Forget): Noted {
   const key = step.key(type);
-  const kept = <T extends { moment: { revision: number } }>(memory: T | undefined) =>
-    memory && memory.moment.revision > upTo ? memory : undefined;
+  const limit = { revision: upTo, n: Number.MAX_SAFE_INTEGER };
+  const kept = <T extends { moment: Moment }>(memory: T | undefined) =>
+    memory && isLater(memory.moment, limit) ? memory : undefined;
   const remembered = {
     ...key,
     success: kept(key.success),
     failure: kept(key.failure),
     lastRelease: kept(key.lastRelease),
-    dismissals: key.dismissals.dropWhile(({ outcome }) => outcome.moment.revision <= upTo),
+    dismissals: key.dismissals.dropWhile(({ outcome }) => !isLater(outcome.moment, limit)),
   };
   const changed =
     remembered.success !== key.success ||

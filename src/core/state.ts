@@ -1,5 +1,5 @@
 import { type Asker, ChunkedList, type EntryShape } from './chunked-list.js';
-import { type Moment, settleMoment, settleRevision } from './moment.js';
+import { type Moment, settleMoment, settleRevision, THIS_COMMIT } from './moment.js';
 import { jsonBytes } from './text.js';
 
 /** Everything known of one resource. Immutable; one compare-and-set covers all of it. */
@@ -105,11 +105,14 @@ function askerBytes(asker: Asker): number {
 
 export const waiterShape: EntryShape<Waiter> = {
   bytes: (waiter) => askerBytes(waiter) + (waiter.subtype?.length ?? 0) + ENTRY_OVERHEAD_BYTES,
-  settle: (waiter, revision) => ({
-    ...waiter,
-    ticket: settleMoment(waiter.ticket, revision),
-    renewed: settleRevision(waiter.renewed, revision),
-  }),
+  settle: (waiter, revision) =>
+    waiter.renewed === THIS_COMMIT
+      ? {
+          ...waiter,
+          ticket: settleMoment(waiter.ticket, revision),
+          renewed: settleRevision(waiter.renewed, revision),
+        }
+      : waiter,
 };
 
 export const dismissalShape: EntryShape<Dismissal> = {
@@ -118,13 +121,13 @@ export const dismissalShape: EntryShape<Dismissal> = {
     (previous?.outcome === dismissal.outcome
       ? 16
       : jsonBytes(dismissal.outcome.error) + jsonBytes(dismissal.outcome.nodeId) + ENTRY_OVERHEAD_BYTES),
-  settle: (dismissal, revision, previous) => ({
-    ...dismissal,
-    outcome:
+  settle: (dismissal, revision, previous) => {
+    const outcome =
       previous?.marked.outcome === dismissal.outcome
         ? previous.settled.outcome
-        : settleOutcome(dismissal.outcome, revision),
-  }),
+        : settleOutcome(dismissal.outcome, revision);
+    return outcome === dismissal.outcome ? dismissal : { ...dismissal, outcome };
+  },
 };
 
 export const referenceShape: EntryShape<Reference> = {
@@ -188,6 +191,7 @@ export function findWaiter(key: KeyState, asker: Asker): Waiter | undefined {
 }
 
 export function settleOutcome(outcome: Outcome, revision: number): Outcome {
+  if (outcome.moment.revision !== THIS_COMMIT) return outcome;
   const token = outcome.token === undefined ? undefined : settleRevision(outcome.token, revision);
   return { ...outcome, token, moment: settleMoment(outcome.moment, revision) };
 }

@@ -1,9 +1,12 @@
+/** \b \t \n \f \r: the control characters that JSON writes with one letter. */
+const SHORT_ESCAPES = new Set([0x08, 0x09, 0x0a, 0x0c, 0x0d]);
+
 /** Bytes of a string as JSON text in UTF-8, without its quotes. */
 export function jsonBytes(text: string): number {
   let bytes = 0;
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
-    if (code < 0x20) bytes += 6;
+    if (code < 0x20) bytes += SHORT_ESCAPES.has(code) ? 2 : 6;
     else if (code === 0x22 || code === 0x5c) bytes += 2;
     else if (code < 0x80) bytes += 1;
     else if (code < 0x800) bytes += 2;

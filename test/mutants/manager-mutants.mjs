@@ -1,0 +1,404 @@
+const SHARD = 'src/locking/shard.ts';
+const SLOT = 'src/locking/resource-slot.ts';
+const FEED = 'src/locking/record-feed.ts';
+const CLOCK = 'src/locking/key-clock.ts';
+const DEADLINES = 'src/locking/deadlines.ts';
+const RECORD = 'src/locking/records/record.ts';
+const LISTS = 'src/locking/records/lists.ts';
+const BATCH = 'src/locking/batch.ts';
+const COUNTED = 'src/locking/counted-references.ts';
+
+const STORE_SPEC = 'src/locking/lock-manager.store.spec.ts';
+const DEADLINES_SPEC = 'src/locking/lock-manager.deadlines.spec.ts';
+const MANAGER_SPEC = 'src/locking/lock-manager.spec.ts';
+const FEED_SPEC = 'src/locking/record-feed.spec.ts';
+const RECORD_SPEC = 'src/locking/records/record.spec.ts';
+const CLOCK_SPEC = 'src/locking/key-clock.spec.ts';
+const COUNTED_SPEC = 'src/locking/counted-references.spec.ts';
+const MANAGERS = 'test/property/managers';
+
+/** Serialising, combining and committing. */
+const committing = [
+  {
+    name: 'a conflict is noticed',
+    file: SHARD,
+    find: "if (outcome.status === 'committed') return this.land(slot, attempt, outcome.revision);",
+    replace: "if (outcome.status !== 'unknown') return this.land(slot, attempt, outcome.revision ?? 1);",
+    tests: [STORE_SPEC],
+  },
+  {
+    name: 'a conflict is noticed by any history',
+    file: SHARD,
+    find: "if (outcome.status === 'committed') return this.land(slot, attempt, outcome.revision);",
+    replace: "if (outcome.status !== 'unknown') return this.land(slot, attempt, outcome.revision ?? 1);",
+    tests: [MANAGERS],
+  },
+  {
+    name: 'an unknown commit is not taken for one that was made',
+    file: SHARD,
+    find: "if (outcome.status === 'committed') return this.land(slot, attempt, outcome.revision);",
+    replace: "if (outcome.status !== 'conflict') return this.land(slot, attempt, outcome.revision ?? 1);",
+    tests: [STORE_SPEC, MANAGERS],
+  },
+  {
+    name: 'a writer recognises its own commit',
+    file: SHARD,
+    find: 'if (landed) return this.land(slot, landed, record.revision);',
+    replace: '',
+    tests: [STORE_SPEC, MANAGERS],
+  },
+  {
+    name: 'a writer recognises also an earlier try of its own',
+    file: SHARD,
+    find: 'const landed = attempts.find((earlier) => earlier.commitId === commitId);',
+    replace: 'const landed = attempts.slice(-1).find((last) => last.commitId === commitId);',
+    tests: [STORE_SPEC, MANAGERS],
+  },
+  {
+    name: 'an answer that commits nothing rests on a linearizable get',
+    file: SHARD,
+    find: 'if (await this.isCurrent(slot, base)) return',
+    replace: 'return',
+    tests: [STORE_SPEC],
+  },
+  {
+    name: 'an answer that commits nothing rests on a linearizable get, in any history',
+    file: SHARD,
+    find: 'if (await this.isCurrent(slot, base)) return',
+    replace: 'return',
+    tests: [MANAGERS],
+  },
+  {
+    name: 'a failed commit rejects its askers',
+    file: SHARD,
+    find: 'for (const { reject } of slot.inbox.splice(0)) reject(error);',
+    replace: 'slot.inbox.length = 0;',
+    tests: [STORE_SPEC],
+  },
+  {
+    name: 'combining stops before a second grant',
+    file: BATCH,
+    find: 'if (granted && grants) break;',
+    replace: '',
+    tests: ['src/locking/batch.spec.ts', MANAGER_SPEC],
+  },
+  {
+    name: 'combining stops before a second grant, in any storm',
+    file: BATCH,
+    find: 'if (granted && grants) break;',
+    replace: '',
+    tests: [MANAGERS],
+  },
+  {
+    name: 'combining stops before the events crowd the record',
+    file: BATCH,
+    find: 'if (bytes > MAX_EVENT_BYTES) break;',
+    replace: '',
+    tests: ['src/locking/batch.spec.ts'],
+  },
+  {
+    name: 'commands that arrive together are combined',
+    file: SHARD,
+    find: 'for (const { command } of slot.inbox) {',
+    replace: 'for (const { command } of slot.inbox.slice(0, 1)) {',
+    tests: [MANAGER_SPEC],
+  },
+  {
+    name: 'a store that throws rejects',
+    file: 'src/locking/committer.ts',
+    find: 'return commits.map(() => Promise.reject(error));',
+    replace: 'throw error;',
+    tests: [STORE_SPEC],
+  },
+];
+
+/** Keeping up with the store. */
+const following = [
+  {
+    name: 'events are published from the change feed, not by whoever made the commit',
+    file: 'src/locking/lock-manager.ts',
+    find: 'publish: (resourceId, events) => this.bus.publish(resourceId, events),',
+    replace:
+      'publish: (id, events) => void (this.shardOf(id).find(id)?.running && this.bus.publish(id, events)),',
+    tests: [FEED_SPEC, MANAGERS],
+  },
+  {
+    name: 'a commit of its own is published once, from the feed',
+    file: FEED,
+    find: '      shard.adoptOwn(slot, slot.inFlight, change.revision);\n      return this.target.publish(',
+    replace: '      shard.adoptOwn(slot, slot.inFlight, change.revision);\n      this.target.publish(',
+    tests: [FEED_SPEC, MANAGER_SPEC],
+  },
+  {
+    name: 'commits of others are published',
+    file: FEED,
+    find: '    this.target.publish(\n      resourceId,\n      head.events(',
+    replace: '    if (!slot) this.target.publish(\n      resourceId,\n      head.events(',
+    tests: [FEED_SPEC, MANAGERS],
+  },
+  {
+    name: 'what the feed shows of its own commit is adopted, whatever becomes of the answer',
+    file: FEED,
+    find: '      shard.adoptOwn(slot, slot.inFlight, change.revision);\n',
+    replace: '',
+    tests: [STORE_SPEC],
+  },
+  {
+    name: 'a reading that was overtaken by the feed does not undo it',
+    file: SHARD,
+    find: 'const overtaken = slot.asOf !== asOf;',
+    replace: 'const overtaken = false;',
+    tests: [STORE_SPEC],
+  },
+  {
+    name: 'a deletion is remembered while a commit is on its way',
+    file: SHARD,
+    find: 'if (revision <= slot.asOf) return;',
+    replace: 'if (revision <= slot.record.revision) return;',
+    tests: [STORE_SPEC],
+  },
+  {
+    name: 'a record whose parts were not listed together is read again',
+    file: FEED,
+    find: 'if (!complete) return this.target.shardOf(resourceId).miss(resourceId, head.revision);',
+    replace: 'if (!complete) return;',
+    tests: [FEED_SPEC],
+  },
+  {
+    name: 'what could not be read is read later',
+    file: SLOT,
+    find: 'if (this.isBehind || this.isOver(nowMs, policy)) yield LOOK;',
+    replace: 'if (this.isOver(nowMs, policy)) yield LOOK;',
+    tests: [FEED_SPEC],
+  },
+  {
+    name: 'a listing that fails is tried again',
+    file: FEED,
+    find: 'this.follow(partition).catch(() => this.clock.after(RETRY_MS, () => this.followAgain(partition)));',
+    replace: 'this.follow(partition).catch(() => undefined);',
+    tests: [FEED_SPEC],
+  },
+  {
+    name: 'after a compaction everything is listed again',
+    file: FEED,
+    find: 'compacted: () => this.followAgain(partition),',
+    replace: 'compacted: () => undefined,',
+    tests: [FEED_SPEC],
+  },
+  {
+    name: 'after a compaction what is gone is forgotten',
+    file: FEED,
+    find: '    this.forgetUnlisted(partition, listed, cursor);\n',
+    replace: '',
+    tests: [FEED_SPEC],
+  },
+  {
+    name: 'an observer does not throw at what another version wrote',
+    file: FEED,
+    find: '  } catch {\n    return undefined;',
+    replace: '  } catch (error) {\n    throw error;',
+    tests: [FEED_SPEC],
+  },
+  {
+    name: 'who was stopped watches nothing',
+    file: FEED,
+    find: '    if (this.stopped) return;\n    const watch',
+    replace: '    const watch',
+    tests: [FEED_SPEC],
+  },
+];
+
+/** Deadlines. */
+const expiring = [
+  {
+    name: 'time in which the process was stopped does not count',
+    file: DEADLINES,
+    find: 'Math.min(seen - this.lastSeenMs, MAX_STEP_MS)',
+    replace: 'seen - this.lastSeenMs',
+    tests: ['src/locking/deadlines.spec.ts', DEADLINES_SPEC],
+  },
+  {
+    name: 'the heap is a heap after a removal',
+    file: DEADLINES,
+    find: '    this.place(last, index);\n    this.settle(index);',
+    replace: '    this.place(last, index);\n    this.siftDown(index);',
+    tests: ['src/locking/deadlines.spec.ts'],
+  },
+  {
+    name: 'there is one timer',
+    file: DEADLINES,
+    find: '    this.timer?.cancel();\n    this.timer = {',
+    replace: '    this.timer = {',
+    tests: ['src/locking/deadlines.spec.ts'],
+  },
+  {
+    name: 'a lease starts again when it is renewed, and only then',
+    file: CLOCK,
+    find: 'if (key.hold?.renewed !== this.hold?.renewed) this.holdSinceMs = nowMs;',
+    replace: 'if (key.hold !== this.hold) this.holdSinceMs = nowMs;',
+    tests: [CLOCK_SPEC],
+  },
+  {
+    name: 'an expiry names the renewal it has seen',
+    file: CLOCK,
+    find: "return { kind: 'expire-hold', type, token: hold.token, renewed: hold.renewed, error };",
+    replace: "return { kind: 'expire-hold', type, token: hold.token, renewed: hold.token, error };",
+    tests: [CLOCK_SPEC, DEADLINES_SPEC],
+  },
+  {
+    name: 'a request that writes nothing postpones the drop of its waiter',
+    file: SHARD,
+    find: 'slot.clockOf(command.type)?.asked(command.asker, nowMs);',
+    replace: '',
+    tests: [DEADLINES_SPEC],
+  },
+  {
+    name: 'a waiter is written again after half of its time',
+    file: SHARD,
+    find: '? { ...command, touch: true }',
+    replace: '? command',
+    tests: [DEADLINES_SPEC],
+  },
+  {
+    name: 'a waiter is written again only after half of its time',
+    file: CLOCK,
+    find: 'nowMs - clock.writtenMs >= policy.waiterTtlMs / 2',
+    replace: 'nowMs - clock.writtenMs >= policy.waiterTtlMs / 4',
+    tests: [CLOCK_SPEC, DEADLINES_SPEC],
+  },
+  {
+    name: 'a waiter that left and came back elsewhere is watched',
+    file: CLOCK,
+    find: '    if (clocks.size === 0) this.waiters = undefined;',
+    replace:
+      '    for (const chunk of old.values()) for (const waiter of chunk.entries) if (!present.get(chunk.id)?.entries.includes(waiter)) clocks.delete(askerKey(waiter));',
+    tests: [CLOCK_SPEC],
+  },
+  {
+    name: 'memories have marks, not many',
+    file: CLOCK,
+    find: 'nowMs - last.openedMs < completionTtlMs / MARKS_PER_TTL ? marks.pop() : undefined',
+    replace: 'nowMs < 0 ? marks.pop() : undefined',
+    tests: [CLOCK_SPEC],
+  },
+  {
+    name: 'memories are forgotten at most a sixteenth of their time late',
+    file: CLOCK,
+    find: 'last && nowMs - last.openedMs < completionTtlMs / MARKS_PER_TTL ? marks.pop() : undefined',
+    replace: 'last ? marks.pop() : undefined',
+    tests: [CLOCK_SPEC, DEADLINES_SPEC],
+  },
+  {
+    name: 'a failing store is asked again at a bearable pace',
+    file: SHARD,
+    find: 'failed ? Math.max(next, deadlines.now() + RETRY_MS) : next',
+    replace: 'next',
+    tests: [DEADLINES_SPEC],
+  },
+  {
+    name: 'an expiry that failed is tried again',
+    file: SHARD,
+    find: 'deadlines.schedule(slot, failed ? Math.max(next, deadlines.now() + RETRY_MS) : next);',
+    replace: 'if (!failed) deadlines.schedule(slot, next);',
+    tests: [DEADLINES_SPEC],
+  },
+  {
+    name: 'what is due is dealt with once',
+    file: SHARD,
+    find: 'if (slot.expiring) return;',
+    replace: '',
+    tests: [DEADLINES_SPEC],
+  },
+  {
+    name: 'an empty record is kept for its last events',
+    file: SLOT,
+    find: 'return this.idleEndMs(policy) <= nowMs;',
+    replace: 'return this.idleEndMs(policy) < Infinity && nowMs >= 0;',
+    tests: [MANAGER_SPEC],
+  },
+  {
+    name: 'an empty record is dropped in the end',
+    file: SHARD,
+    find: 'if (batch.state === state && !this.isOver(slot)) {',
+    replace: 'if (batch.state === state) {',
+    tests: [MANAGER_SPEC],
+  },
+  {
+    name: 'a slot nobody uses goes',
+    file: SHARD,
+    find: '    this.slots.delete(slot.resourceId);\n',
+    replace: '',
+    tests: [MANAGER_SPEC],
+  },
+];
+
+/** What is written, and how. */
+const storing = [
+  {
+    name: 'a mark stands for the revision of its own item',
+    file: LISTS,
+    find: 'return readChunk(format, JSON.parse(part.text) as StoredChunk<E>, part.revision);',
+    replace: 'return readChunk(format, JSON.parse(part.text) as StoredChunk<E>, revision);',
+    tests: [RECORD_SPEC],
+  },
+  {
+    name: 'unchanged chunks are not written again',
+    file: LISTS,
+    find: 'const changed = chunk.revision === THIS_COMMIT;',
+    replace: 'const changed = true;',
+    tests: [RECORD_SPEC],
+  },
+  {
+    name: 'no item is left behind',
+    file: RECORD,
+    find: 'if (!parts.has(part)) writes.push({ key: partKey(resourceId, part), expect: revision, delete: true });',
+    replace: '',
+    tests: [RECORD_SPEC],
+  },
+  {
+    name: 'keys that crowd the head become items',
+    file: RECORD,
+    find: 'if (head.length <= MAX_HEAD_BYTES / 3 || Buffer.byteLength(head) <= MAX_HEAD_BYTES) return head;',
+    replace: 'if (head.length >= 0) return head;',
+    tests: [RECORD_SPEC],
+  },
+  {
+    name: 'events that crowd the head become an item',
+    file: RECORD,
+    find: '  if (events.length > 0) spillEvents();\n',
+    replace: '',
+    tests: [RECORD_SPEC],
+  },
+  {
+    name: 'another format is refused',
+    file: RECORD,
+    find: 'if (head?.v !== FORMAT_VERSION) {',
+    replace: 'if (!head) {',
+    tests: [RECORD_SPEC],
+  },
+  {
+    name: 'counts are written before the commit',
+    file: SHARD,
+    find: '      await references.save(resourceId, counted, batch.state.references);\n',
+    replace:
+      '      void references.save(resourceId, counted, batch.state.references).catch(() => undefined);\n',
+    tests: [COUNTED_SPEC],
+  },
+  {
+    name: 'counts are read at the start of every step',
+    file: COUNTED,
+    find: 'return loaded ? { ...state, references: loaded } : state;',
+    replace: 'return state;',
+    tests: [COUNTED_SPEC],
+  },
+  {
+    name: 'calls of the storage for one resource never overlap',
+    file: COUNTED,
+    find: 'this.calls.get(resourceId)?.then(turn, turn) ?? turn()',
+    replace: 'turn()',
+    tests: [COUNTED_SPEC],
+  },
+];
+
+/** Each removes one promise of the manager; one of its tests must notice. */
+export default [...committing, ...following, ...expiring, ...storing];

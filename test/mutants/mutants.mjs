@@ -1,0 +1,19 @@
+import { askingMutants } from './core-asking.mjs';
+import { buildingBlockMutants } from './core-building-blocks.mjs';
+import { endingMutants } from './core-ending.mjs';
+import { livenessMutants } from './core-liveness.mjs';
+
+/** What notices a mutant of the core. */
+const CORE_TESTS = ['src/core/', 'test/property/core'];
+
+/**
+ * Each removes one rule: `name` is the sentence that no longer holds, `find` occurs exactly once in `file` and becomes
+ * `replace`, `tests` are vitest filters, tried in this order: one of them must notice.
+ */
+export const mutants = [
+  ...withTests(CORE_TESTS, [...askingMutants, ...endingMutants, ...livenessMutants, ...buildingBlockMutants]),
+];
+
+function withTests(tests, group) {
+  return group.map((mutant) => ({ tests, ...mutant }));
+}
