@@ -134,6 +134,17 @@ export class ChunkedList<T extends Asker> implements Iterable<T> {
     return ChunkedList.of(this.shape, rest);
   }
 
+  /** The very list if all entries stay. */
+  filter(predicate: (entry: T) => boolean): ChunkedList<T> {
+    const chunks = this.chunks.flatMap((chunk) => {
+      const entries = chunk.entries.filter(predicate);
+      if (entries.length === chunk.entries.length) return [chunk];
+      return entries.length > 0 ? [{ ...chunk, revision: THIS_COMMIT, entries }] : [];
+    });
+    const list = ChunkedList.of(this.shape, chunks);
+    return list.size === this.size ? this : list;
+  }
+
   settle(revision: number): ChunkedList<T> {
     if (this.chunks.every((chunk) => chunk.revision !== THIS_COMMIT)) return this;
     const chunks = this.chunks.map((chunk) => settleChunk(this.shape, chunk, revision));

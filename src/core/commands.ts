@@ -54,6 +54,12 @@ export interface Claim extends OnKey {
   readonly touch?: boolean | undefined;
 }
 
+/** Someone who waits is still there, though it asks for nothing. Claims nothing. */
+export interface Touch extends OnKey {
+  readonly kind: 'touch';
+  readonly asker: Asker;
+}
+
 /** The outcome of a dismissal has reached its asker. */
 export interface Spend extends OnKey {
   readonly kind: 'spend';
@@ -126,6 +132,7 @@ export type Command =
   | Release
   | Renew
   | Claim
+  | Touch
   | Spend
   | Withdraw
   | Bind

@@ -31,6 +31,8 @@ export interface LockEvent {
   readonly error: string;
   readonly token: number | undefined;
   readonly atMs: number;
+  /** Since when it had waited (granted, assigned, withdrawn) or held (the end of a run). */
+  readonly sinceMs: number | undefined;
   /** How many waiters were sent away with this outcome. */
   readonly dismissed: number;
   /** After the event; null when the server does not count. */

@@ -23,13 +23,14 @@ describe('granting a delete', () => {
     expect(r.acquire('update', 'n3')).toMatchObject({ kind: 'queued' });
   });
 
-  it('voids dismissals that stand without a success', () => {
+  it('leaves dismissals by a failure: they say nothing of a resource that is gone', () => {
     const r = resource();
     r.grant('update', 'n1');
     r.queue('update', 'n2');
     r.failFatally('update', 'n1');
     r.grant('delete', 'n9');
-    expect(r.dismissed('update')).toEqual([]);
+    expect(r.dismissed('update')).toEqual(['n2']);
+    expect(r.acquire('update', 'n2')).toMatchObject({ kind: 'refused', code: 'OPERATION_FAILED' });
   });
 
   it('voids them also when it is handed over', () => {
@@ -51,20 +52,18 @@ describe('granting a delete', () => {
   });
 });
 
-describe('the success of a delete', () => {
-  it.each(['dismiss', 'handover'] as const)(
-    'voids what was dismissed beside it, under %s',
-    (successPolicy) => {
-      const r = resource({ successPolicy });
-      r.grant('delete', 'n9');
-      r.grant('update', 'n1');
-      r.queue('update', 'n2');
-      r.failFatally('update', 'n1');
-      expect(r.dismissed('update')).toEqual(['n2']);
-      r.succeed('delete', 'n9');
-      expect(r.dismissed('update')).toEqual([]);
-    },
-  );
+describe('a queue that is refused in the step that grants another type', () => {
+  it('is still told of the refusal', () => {
+    const r = resource({ lockIsolation: 'resource' });
+    r.grant('pull', 'n1');
+    r.queue('delete', 'n2');
+    r.queue('scan', 'n3');
+    r.succeed('pull', 'n1');
+    expect(r.holder('scan')).toBe('n3');
+    expect(r.acquire('delete', 'n2')).toMatchObject({ kind: 'refused', code: 'RESOURCE_IN_USE' });
+    r.run({ kind: 'release-reference', nodeId: 'n1' });
+    expect(r.acquire('delete', 'n2')).toMatchObject({ kind: 'queued' });
+  });
 });
 
 describe('a success beside a delete that began and ended in the same commit', () => {

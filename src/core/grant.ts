@@ -1,10 +1,12 @@
-import { type Asker } from './chunked-list.js';
+import { type Asker, sameAsker } from './chunked-list.js';
 import { THIS_COMMIT } from './moment.js';
 import { type Policy } from './policy.js';
-import { type Hold, type KeyState, NO_DISMISSALS } from './state.js';
+import { type Hold, type KeyState } from './state.js';
 import { type Step } from './step.js';
 
-type NewHold = Omit<Hold, 'token' | 'renewed' | 'acquiredAtMs' | 'bound'> & { readonly bound?: boolean };
+type NewHold = Omit<Hold, 'token' | 'renewed' | 'acquiredAtMs' | 'bound' | 'n'> & {
+  readonly bound?: boolean;
+};
 
 /** The token is the revision of the commit that grants. */
 export function grant(step: Step, key: KeyState, request: NewHold): Hold {
@@ -20,15 +22,18 @@ export function grant(step: Step, key: KeyState, request: NewHold): Hold {
     ticket: request.ticket,
     claimed: request.claimed,
     bound: request.bound ?? false,
+    n: step.moment.n,
   };
   const held = step.removeDismissal(key, request);
-  step.putKey({ ...held, hold });
+  const again = held.lastRelease !== undefined && sameAsker(held.lastRelease, hold);
+  step.putKey({ ...held, hold, lastRelease: again ? undefined : held.lastRelease });
   voidOpposed(step, key.type);
   step.emit(request.claimed ? 'granted' : 'assigned', {
     type: key.type,
     nodeId: hold.nodeId,
     sessionId: hold.sessionId,
     token: hold.token,
+    sinceMs: hold.requestedAtMs,
   });
   return hold;
 }
@@ -39,14 +44,15 @@ export function leaseOf(asker: Asker, requestedMs: number | undefined, policy: P
 }
 
 /**
- * A kept success never speaks of a resource that is gone: a delete voids what the other types remember, and any other
- * type voids what the delete remembers.
+ * A kept success never speaks of a resource that is gone: a delete voids the successes, and dismissals by success, of
+ * the other types, and any other type voids the delete's. Beside a held delete nothing is recorded, so that its success
+ * finds nothing more to void.
  */
-export function voidOpposed(step: Step, type: string): void {
+function voidOpposed(step: Step, type: string): void {
   for (const key of step.state.keys) {
     const opposed = type === 'delete' ? key.type !== 'delete' : key.type === 'delete';
-    if (opposed && (key.success || key.dismissals.size > 0)) {
-      step.putKey({ ...key, success: undefined, dismissals: NO_DISMISSALS });
-    }
+    if (!opposed) continue;
+    const dismissals = key.dismissals.filter(({ outcome }) => !outcome.success);
+    if (key.success || dismissals !== key.dismissals) step.putKey({ ...key, success: undefined, dismissals });
   }
 }

@@ -251,3 +251,29 @@ describe('a binding to a stream', () => {
     expect(r.bind('scan', 'n9')).toBe(false);
   });
 });
+
+describe('touch', () => {
+  it('writes the waiter again and keeps its place', () => {
+    const r = resource();
+    r.grant('pull', 'n1');
+    const ticket = r.queue('pull', 'n2');
+    expect(r.run({ kind: 'touch', type: 'pull', asker: { nodeId: 'n2' } })).toEqual({
+      kind: 'noted',
+      changed: true,
+    });
+    const expiry = { kind: 'expire-waiter', type: 'pull', asker: { nodeId: 'n2' }, error: 'x' } as const;
+    expect(r.run({ ...expiry, ticket, renewed: ticket.revision })).toEqual({ kind: 'noted', changed: false });
+  });
+
+  it('claims nothing and adds nobody', () => {
+    const r = resource();
+    r.grant('pull', 'n1');
+    r.queue('pull', 'n2');
+    r.fail('pull', 'n1');
+    expect(r.run({ kind: 'touch', type: 'pull', asker: { nodeId: 'n2' } })).toEqual({
+      kind: 'noted',
+      changed: false,
+    });
+    expect(r.key('pull').hold?.claimed).toBe(false);
+  });
+});

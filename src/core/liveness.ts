@@ -6,6 +6,7 @@ import {
   type ExpireHold,
   type ExpireWaiter,
   type Renew,
+  type Touch,
   type Withdraw,
 } from './commands.js';
 import { type Moment, sameMoment, THIS_COMMIT } from './moment.js';
@@ -37,6 +38,13 @@ export function claim(step: Step, command: Claim): Noted {
   const waiter = findWaiter(key, command.asker);
   if (!waiter || !command.touch) return NOTHING_CHANGED;
   return replaceWaiter(step, key, { ...waiter, renewed: THIS_COMMIT });
+}
+
+/** Keeps the place of someone who waits without asking: an open stream or long poll. */
+export function touch(step: Step, command: Touch): Noted {
+  const key = step.key(command.type);
+  const waiter = findWaiter(key, command.asker);
+  return waiter ? replaceWaiter(step, key, { ...waiter, renewed: THIS_COMMIT }) : NOTHING_CHANGED;
 }
 
 export function withdraw(step: Step, command: Withdraw): Noted {
@@ -99,7 +107,7 @@ function heldBy(key: KeyState, asker: Claim['asker']): Hold | undefined {
 function dropWaiter(step: Step, key: KeyState, waiter: Waiter, error: string): Noted {
   step.removeWaiter(key, waiter);
   const { nodeId, sessionId } = waiter;
-  step.emit('withdrawn', { type: key.type, nodeId, sessionId, error });
+  step.emit('withdrawn', { type: key.type, nodeId, sessionId, error, sinceMs: waiter.requestedAtMs });
   return CHANGED;
 }
 

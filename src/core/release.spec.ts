@@ -216,3 +216,14 @@ describe('a release by force', () => {
     expect(r.holder('pull')).toBe('n1');
   });
 });
+
+describe('an asker that held the key again after its last release', () => {
+  it('is not told of the old release when its new hold has expired', () => {
+    const r = resource();
+    r.grant('update', 'n1');
+    r.succeed('update', 'n1');
+    const token = r.grant('update', 'n1');
+    r.run({ kind: 'expire-hold', type: 'update', token, renewed: token, error: 'lease' });
+    expect(r.succeed('update', 'n1')).toMatchObject({ kind: 'refused', code: 'LOCK_NOT_FOUND' });
+  });
+});

@@ -1,8 +1,7 @@
 import { refused } from './acquire.js';
-import { type Asker, sameAsker } from './chunked-list.js';
+import { sameAsker } from './chunked-list.js';
 import { type ForceRelease, type Release, type Renew } from './commands.js';
 import { dismissQueue, refer } from './dismiss.js';
-import { voidOpposed } from './grant.js';
 import { isDeleteHeld } from './judge.js';
 import { referenceEffect } from './reference-rules.js';
 import { type Refused, type ReleaseResult } from './results.js';
@@ -104,11 +103,10 @@ export function forceRelease(step: Step, command: ForceRelease): ReleaseResult {
 function succeed(step: Step, key: KeyState, hold: Hold): string | undefined {
   applyReferences(step, key.type, hold);
   const { type } = key;
-  const about = { type, ...who(hold), success: true, token: hold.token };
+  const about = { type, ...run(hold), success: true };
   const besideDelete = type !== 'delete' && isDeleteHeld(step.state);
   if (besideDelete || step.policy.successPolicy === 'handover') {
     step.putKey({ ...key, hold: undefined, failure: undefined });
-    if (type === 'delete') voidOpposed(step, type);
     step.emit('completed', { ...about, observersOnly: true });
     return serve(step, type);
   }
@@ -126,7 +124,6 @@ function succeed(step: Step, key: KeyState, hold: Hold): string | undefined {
     step.put({ ...key, hold: undefined, success, failure: undefined }),
     success,
   );
-  if (type === 'delete') voidOpposed(step, type);
   step.emit('completed', { ...about, dismissed });
   return serve(step, type);
 }
@@ -150,7 +147,7 @@ function failFatally(step: Step, key: KeyState, hold: Hold, error: string): stri
     atMs: step.nowMs,
   };
   const dismissed = dismissQueue(step, step.put({ ...key, hold: undefined, failure }), failure);
-  step.emit('failed', { type: key.type, ...who(hold), error, token: hold.token, dismissed });
+  step.emit('failed', { type: key.type, ...run(hold), error, dismissed });
   return serve(step, key.type);
 }
 
@@ -163,10 +160,11 @@ export function failHold(
   error: string,
 ): string | undefined {
   step.putKey({ ...key, hold: undefined });
-  step.emit(event, { type: key.type, ...who(hold), error, token: hold.token, observersOnly: true });
+  step.emit(event, { type: key.type, ...run(hold), error, observersOnly: true });
   return serve(step, key.type);
 }
 
-function who(hold: Hold): Asker {
-  return { nodeId: hold.nodeId, sessionId: hold.sessionId };
+/** Whose run it was that ended. */
+function run({ nodeId, sessionId, token, acquiredAtMs }: Hold) {
+  return { nodeId, sessionId, token, sinceMs: acquiredAtMs };
 }

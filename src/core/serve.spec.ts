@@ -25,6 +25,7 @@ describe('a lock that becomes free by a failure', () => {
       ticket,
       claimed: false,
       bound: false,
+      n: 1,
     });
     expect(r.waiting('pull')).toEqual(['n3']);
   });

@@ -43,6 +43,8 @@ export interface Hold extends Asker {
   readonly claimed: boolean;
   /** Ends with its holder's event stream. */
   readonly bound: boolean;
+  /** Number of the granting event within its commit: with the token, that event's id. */
+  readonly n: number;
 }
 
 export interface Lane {

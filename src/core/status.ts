@@ -70,13 +70,12 @@ function endOf(
   { asker, ticket }: StatusQuestion,
   policy: Policy,
 ): End | undefined {
-  const dismissal = asker && key.dismissals.find(asker);
-  if (dismissal) return dismissal.outcome;
   const counted = policy.refcountMode === 'server' && skipsWhenReferenced(key.type) && !isDeleteHeld(state);
   const reference = counted ? state.references.first : undefined;
   if (reference) return { success: true, error: '', atMs: reference.sinceMs };
-  if (ticket) {
-    return [key.success, key.failure].find((outcome) => outcome && isLater(outcome.moment, ticket));
-  }
+  const missed = ticket && key.success && isLater(key.success.moment, ticket) ? key.success : undefined;
+  const dismissal = asker && key.dismissals.find(asker);
+  if (missed ?? dismissal) return missed ?? dismissal?.outcome;
+  if (ticket) return key.failure && isLater(key.failure.moment, ticket) ? key.failure : undefined;
   return key.lanes.length === 0 ? (key.failure ?? key.success) : undefined;
 }

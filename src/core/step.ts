@@ -82,6 +82,7 @@ export class Step {
       error: '',
       token: undefined,
       atMs: this.nowMs,
+      sinceMs: undefined,
       dismissed: 0,
       referenceCount: this.referenceCount,
       observersOnly: false,

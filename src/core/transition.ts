@@ -1,7 +1,7 @@
 import { acquire } from './acquire.js';
 import { type Command, type ResultOf } from './commands.js';
 import { type LockEvent } from './events.js';
-import { bind, claim, endSession, expireHold, expireWaiter, renew, withdraw } from './liveness.js';
+import { bind, claim, endSession, expireHold, expireWaiter, renew, touch, withdraw } from './liveness.js';
 import { type Policy } from './policy.js';
 import { addReference, releaseReference } from './references.js';
 import { forceRelease, release } from './release.js';
@@ -64,6 +64,8 @@ function apply(step: Step, command: Command): Result {
       return renew(step, command);
     case 'claim':
       return claim(step, command);
+    case 'touch':
+      return touch(step, command);
     case 'spend':
       return spend(step, command);
     case 'withdraw':

@@ -74,7 +74,10 @@ function hold(history: ResourceHistory, { type, nodeId, sessionId, token, moment
   assert(token !== undefined && token > history.lastToken, 'tokens only grow, so none is granted twice');
   assert.equal(token, moment.revision, 'a token is the revision of its commit');
   history.lastToken = token;
-  history.key(type).holder = { who: nameOf({ nodeId, sessionId }), node: nodeId, token, renewed: token };
+  const key = history.key(type);
+  const who = nameOf({ nodeId, sessionId });
+  key.holder = { who, node: nodeId, token, renewed: token };
+  if (key.lastRelease?.who === who) key.lastRelease = undefined;
   voidOpposed(history, type);
 }
 
@@ -83,7 +86,7 @@ function voidOpposed(history: ResourceHistory, type: string): void {
   for (const [other, key] of history.keys) {
     if ((type === 'delete') === (other === 'delete')) continue;
     key.success = undefined;
-    key.pending.clear();
+    for (const [who, { code }] of key.pending) if (code === undefined) key.pending.delete(who);
   }
 }
 
@@ -113,7 +116,6 @@ function succeeded(history: ResourceHistory, event: LockEvent): void {
     key.success = { moment: event.moment, atMs: event.atMs, code: undefined };
     dismiss(history, key, event, key.inServiceOrder, key.success);
   }
-  if (event.type === 'delete') voidOpposed(history, 'delete');
 }
 
 /** Waiting pulls that met references. */
