@@ -6,11 +6,15 @@ import { fileURLToPath } from 'node:url';
 
 const ROOMS = {
   core: { rooms: [], packages: false },
-  common: { rooms: [] },
+  common: { rooms: ['core'] },
   stores: { rooms: ['core', 'common'] },
   refcount: { rooms: ['core', 'common'] },
   subscriptions: { rooms: ['core', 'common', 'locking'] },
   locking: { rooms: ['core', 'common'], files: ['stores', 'refcount', 'subscriptions'] },
+  sessions: { rooms: ['core', 'common', 'locking', 'subscriptions'], files: ['stores'] },
+  health: { rooms: ['common'], files: ['stores'] },
+  metrics: { rooms: ['core', 'common', 'locking', 'subscriptions', 'sessions'] },
+  logging: { rooms: ['core', 'common', 'config', 'subscriptions'] },
   config: { rooms: ['core', 'common', 'locking', 'stores', 'refcount'] },
 };
 
@@ -19,6 +23,8 @@ const PORTS = new Set([
   'stores/store.error.ts',
   'refcount/ref-count-storage.interface.ts',
   'subscriptions/event-bus.ts',
+  'subscriptions/events.module.ts',
+  'subscriptions/resource-listeners.ts',
 ]);
 
 const IMPORT = /(?:^|\n)\s*(?:import|export)\s[^;]*?from\s+'([^']+)'|import\('([^']+)'\)/g;

@@ -1,6 +1,8 @@
 import { Module } from '@nestjs/common';
 import { ConfigModule } from '@nestjs/config';
 import { HoldfastModule } from './holdfast.module.js';
+import { LoggingModule } from './logging/logging.module.js';
 
-@Module({ imports: [ConfigModule.forRoot(), HoldfastModule.forRoot()] })
+/** The server: all of Holdfast, configured by the environment, with its log on standard output. */
+@Module({ imports: [ConfigModule.forRoot(), HoldfastModule.forRoot(), LoggingModule] })
 export class AppModule {}

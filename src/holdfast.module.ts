@@ -2,10 +2,15 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { type Settings } from './config/settings.js';
 import { SETTINGS, SettingsModule } from './config/settings.module.js';
 import { HOLDFAST_OPTIONS, type HoldfastOptions } from './config/settings.module-definition.js';
+import { HealthModule } from './health/health.module.js';
+import { LockingApiModule } from './locking/locking-api.module.js';
 import { LockingModule } from './locking/locking.module.js';
+import { MetricsModule } from './metrics/metrics.module.js';
 import { refCountStorageFor } from './refcount/ref-count-storage.setting.js';
 import { RefCountModule } from './refcount/ref-count.module.js';
+import { SessionsModule } from './sessions/sessions.module.js';
 import { StoresModule } from './stores/stores.module.js';
+import { SubscriptionsModule } from './subscriptions/subscriptions.module.js';
 
 const stores = StoresModule.forRootAsync({
   inject: [SETTINGS, HOLDFAST_OPTIONS],
@@ -26,8 +31,46 @@ const locking = LockingModule.forRootAsync({
   useFactory: (settings: Settings) => settings,
 });
 
+const subscriptions = SubscriptionsModule.forRootAsync({
+  imports: [locking],
+  inject: [SETTINGS],
+  useFactory: (settings: Settings) => ({
+    policy: settings,
+    heartbeatMs: settings.sseHeartbeatMs,
+    bindGraceMs: settings.bindGraceMs,
+  }),
+});
+
+const sessions = SessionsModule.forRootAsync({
+  imports: [stores, locking, subscriptions],
+  inject: [SETTINGS],
+  useFactory: (settings: Settings) => ({
+    policy: settings,
+    heartbeatMs: settings.sseHeartbeatMs,
+    sessionTtlMs: settings.sessionTtlMs,
+  }),
+});
+
+const lockingApi = LockingApiModule.forRootAsync({
+  imports: [locking, sessions],
+  inject: [SETTINGS],
+  useFactory: (settings: Settings) => ({ policy: settings, maxWaitMs: settings.maxWaitMs }),
+});
+
 /** All of Holdfast, for programs that embed or extend it. The server is this and nothing else. */
-@Module({ imports: [stores, refCounts, locking], exports: [locking] })
+@Module({
+  imports: [
+    stores,
+    refCounts,
+    locking,
+    subscriptions,
+    sessions,
+    lockingApi,
+    HealthModule.forRoot([stores]),
+    MetricsModule.forRoot([locking, subscriptions, sessions, lockingApi]),
+  ],
+  exports: [locking],
+})
 export class HoldfastModule {
   static forRoot(options: HoldfastOptions = {}): DynamicModule {
     return { module: HoldfastModule, imports: [SettingsModule.forRoot(options)] };

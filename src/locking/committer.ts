@@ -21,7 +21,17 @@ export class Committer {
   private send(): void {
     const sent = this.waiting;
     this.waiting = [];
-    const outcomes = this.store.commitMany(sent.map(({ commit }) => commit));
+    const commits = sent.map(({ commit }) => commit);
+    const outcomes = this.outcomesOf(commits);
     for (const [index, { resolve }] of sent.entries()) resolve(outcomes[index]!);
+  }
+
+  /** A store of the user's own may throw where it should reject; here nobody would hear of it. */
+  private outcomesOf(commits: readonly Commit[]): Promise<CommitOutcome>[] {
+    try {
+      return this.store.commitMany(commits);
+    } catch (error) {
+      return commits.map(() => Promise.reject(error));
+    }
   }
 }

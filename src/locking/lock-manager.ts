@@ -36,6 +36,7 @@ export class LockManager implements OnModuleInit, BeforeApplicationShutdown {
   private readonly shards: readonly Shard[];
   private readonly deadlines: Deadlines<ResourceSlot>;
   private readonly feed: RecordFeed;
+  private readonly references: CountedReferences;
   private readonly instanceId = randomBytes(6).toString('base64url');
   private commits = 0;
 
@@ -47,18 +48,19 @@ export class LockManager implements OnModuleInit, BeforeApplicationShutdown {
     @Optional() @Inject(REF_COUNT_STORAGE) refCounts?: RefCountStorage,
   ) {
     this.deadlines = new Deadlines(clock, (slot) => void this.shardOf(slot.resourceId).expire(slot));
+    this.references = new CountedReferences(refCounts ?? undefined);
     const context = {
       store,
       committer: new Committer(store),
       clock,
       deadlines: this.deadlines,
       policy,
-      references: new CountedReferences(refCounts ?? undefined),
+      references: this.references,
       partitionOf: (resourceId: string) => this.partitionOf(resourceId),
       newCommitId: () => `${this.instanceId}.${(++this.commits).toString(36)}`,
     };
     this.shards = Array.from({ length: policy.shardCount }, () => new Shard(context));
-    this.feed = new RecordFeed(store, {
+    this.feed = new RecordFeed(store, clock, {
       shardOf: (resourceId) => this.shardOf(resourceId),
       allShards: () => this.shards,
       partitionOf: context.partitionOf,
@@ -83,12 +85,45 @@ export class LockManager implements OnModuleInit, BeforeApplicationShutdown {
   /** Linearizable, and never waits for commands. */
   async read(resourceId: string): Promise<ResourceState> {
     const { record } = await readRecord(this.store, this.partitionOf(resourceId), resourceId);
-    return record.state;
+    return this.references.attach(record.state, await this.references.load(resourceId));
   }
 
-  /** As last seen here: at once, and possibly out of date when other instances write to the same store. */
+  /**
+   * As last seen here: at once, possibly out of date when other instances write to the same store, and without
+   * the references when they are in a storage of the user's own.
+   */
   peek(resourceId: string): ResourceState | undefined {
     return this.shardOf(resourceId).find(resourceId)?.state;
+  }
+
+  /** Of the record as last seen here; 0 when there is none. */
+  revisionOf(resourceId: string): number {
+    return this.shardOf(resourceId).find(resourceId)?.record.revision ?? 0;
+  }
+
+  /** Everything that is known here, as last seen, in no order. */
+  *resources(): Iterable<{ readonly resourceId: string; readonly state: ResourceState }> {
+    for (const shard of this.shards) {
+      for (const { resourceId, state } of shard.all()) yield { resourceId, state };
+    }
+  }
+
+  /** null when the server does not count. */
+  async referenceCount(resourceId: string): Promise<number | null> {
+    if (this.policy.refcountMode === 'client') return null;
+    const counted = await this.references.load(resourceId);
+    return (counted ?? this.peek(resourceId)?.references)?.size ?? 0;
+  }
+
+  /** The resources that a node refers to. */
+  async referencedBy(nodeId: string): Promise<readonly string[]> {
+    const listed = await this.references.listByNode(nodeId);
+    if (listed) return listed;
+    const found: string[] = [];
+    for (const { resourceId, state } of this.resources()) {
+      if (state.references.has({ nodeId })) found.push(resourceId);
+    }
+    return found;
   }
 
   /** Resources with anything in memory. */

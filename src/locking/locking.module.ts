@@ -1,9 +1,14 @@
 import { Module } from '@nestjs/common';
 import { ClockModule } from '../common/clock.module.js';
-import { EventBus } from '../subscriptions/event-bus.js';
+import { EventsModule } from '../subscriptions/events.module.js';
+import { LockList } from './lock-list.js';
 import { LockManager } from './lock-manager.js';
-import { ConfigurableModuleClass } from './locking.module-definition.js';
+import { ConfigurableModuleClass, LOCK_POLICY } from './locking.module-definition.js';
 
 /** Needs a `STATE_STORE` and, optionally, a `REF_COUNT_STORAGE` from the modules given as `imports`. */
-@Module({ imports: [ClockModule], providers: [LockManager, EventBus], exports: [LockManager, EventBus] })
+@Module({
+  imports: [ClockModule, EventsModule],
+  providers: [LockManager, LockList],
+  exports: [LockManager, LockList, LOCK_POLICY, EventsModule],
+})
 export class LockingModule extends ConfigurableModuleClass {}

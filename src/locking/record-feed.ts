@@ -1,13 +1,17 @@
+import { type Clock } from '../common/clock.interface.js';
 import { type LockEvent } from '../core/events.js';
 import { settleEvent } from '../core/settle.js';
 import { type Asker, type Chunk } from '../core/chunked-list.js';
 import { type ResourceState } from '../core/state.js';
 import { type Change, type Item, type StateStore, type Unwatch } from '../stores/state-store.interface.js';
-import { partSource, readRecord } from './record-reader.js';
+import { partSource } from './record-reader.js';
 import { parseItemKey } from './records/item-keys.js';
 import { type DecodedHead, decodeHead, NO_RECORD } from './records/record.js';
 import { type ResourceSlot } from './resource-slot.js';
 import { type Shard } from './shard.js';
+
+/** A store that fails to list has trouble of its own: it is asked again at this pace. */
+const RETRY_MS = 1000;
 
 export interface FeedTarget {
   shardOf(resourceId: string): Shard;
@@ -22,9 +26,11 @@ export interface FeedTarget {
  */
 export class RecordFeed {
   private readonly unwatch = new Map<number, Unwatch>();
+  private stopped = false;
 
   constructor(
     private readonly store: StateStore,
+    private readonly clock: Clock,
     private readonly target: FeedTarget,
   ) {}
 
@@ -33,6 +39,7 @@ export class RecordFeed {
   }
 
   stop(): void {
+    this.stopped = true;
     for (const unwatch of this.unwatch.values()) unwatch();
     this.unwatch.clear();
   }
@@ -47,11 +54,17 @@ export class RecordFeed {
     }
     for (const [resourceId, head] of large) this.adoptLarge(resourceId, head, parts.get(resourceId));
     this.forgetUnlisted(partition, listed, cursor);
+    if (this.stopped) return;
     const watch = this.store.watch(partition, cursor, {
       committed: (changes) => this.committed(changes),
-      compacted: () => void this.follow(partition),
+      compacted: () => this.followAgain(partition),
     });
     this.unwatch.set(partition, watch);
+  }
+
+  private followAgain(partition: number): void {
+    if (this.stopped) return;
+    this.follow(partition).catch(() => this.clock.after(RETRY_MS, () => this.followAgain(partition)));
   }
 
   private listItem(
@@ -79,7 +92,7 @@ export class RecordFeed {
     const complete = Array.from(head.parts).every(
       ([part, revision]) => parts.get(part)?.revision === revision,
     );
-    if (!complete) return this.refresh(resourceId);
+    if (!complete) return this.target.shardOf(resourceId).miss(resourceId, head.revision);
     const record = head.record(partSource(parts));
     this.target.shardOf(resourceId).adopt(resourceId, record, record.revision);
   }
@@ -104,21 +117,24 @@ export class RecordFeed {
   private headChanged(resourceId: string, change: Change, changes: readonly Change[]): void {
     const shard = this.target.shardOf(resourceId);
     const slot = shard.find(resourceId);
-    if (slot?.inFlight && slot.inFlight.head === change.value) {
-      const { events } = slot.inFlight.batch;
+    if (change.value === undefined) return shard.adopt(resourceId, NO_RECORD, change.revision);
+    const own = slot?.inFlight.find(({ head }) => head === change.value);
+    if (slot && own) {
+      const { events } = own.batch;
+      shard.adoptOwn(slot, own, change.revision);
       return this.target.publish(
         resourceId,
         events.map((event) => settleEvent(event, change.revision)),
       );
     }
-    if (change.value === undefined) return shard.adopt(resourceId, NO_RECORD, change.revision);
-    const head = decodeHead(resourceId, change.value, change.revision);
+    const head = readable(resourceId, change.value, change.revision);
+    if (!head) return;
     const written = partsOf(changes);
     this.target.publish(
       resourceId,
       head.events((part) => written.get(part)!),
     );
-    if (slot && slot.record.revision >= change.revision) return;
+    if (slot && slot.asOf >= change.revision) return;
     this.adoptChange(shard, slot, resourceId, change, head, written);
   }
 
@@ -136,21 +152,21 @@ export class RecordFeed {
     for (const [part, expected] of head.parts) {
       complete &&= written.has(part) || known?.get(Number(part.slice(1)))?.revision === expected;
     }
-    if (!complete) return this.refresh(resourceId);
+    if (!complete) return shard.miss(resourceId, revision);
     const record = head.record((part, id) => {
       const text = written.get(part);
       return text === undefined ? { chunk: known!.get(id)! } : { text, revision };
     });
     shard.adopt(resourceId, record, revision);
   }
+}
 
-  private refresh(resourceId: string): void {
-    const adopt = async () => {
-      const { record } = await readRecord(this.store, this.target.partitionOf(resourceId), resourceId);
-      this.target.shardOf(resourceId).adopt(resourceId, record, record.revision);
-    };
-    // A store that cannot be read now is read by the next command; compare-and-set keeps a stale copy harmless.
-    adopt().catch(() => undefined);
+/** An observer must not throw. What another version wrote is left alone; commands for it are refused when they read it. */
+function readable(resourceId: string, text: string, revision: number): DecodedHead | undefined {
+  try {
+    return decodeHead(resourceId, text, revision);
+  } catch {
+    return undefined;
   }
 }
 

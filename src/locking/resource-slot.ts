@@ -12,13 +12,15 @@ export interface PendingCommand {
   readonly reject: (error: unknown) => void;
 }
 
-/** A commit on its way to the store. */
+/** A commit on its way to the store, or one of which nobody knows whether it arrived. */
 export interface Attempt {
   readonly commitId: string;
   readonly batch: Batch;
   /** Text of the head; `undefined`: the record is deleted. */
   readonly head: string | undefined;
   readonly spilled: readonly string[];
+  /** Of the commit, once the store has shown that it was made. */
+  revision: number | undefined;
 }
 
 /** One resource in memory: its record as last seen, the commands that wait for it, and its deadlines. */
@@ -31,7 +33,8 @@ export class ResourceSlot implements Due {
   inbox: PendingCommand[] = [];
   /** The work on the inbox, while there is any. */
   running: Promise<void> | undefined;
-  inFlight: Attempt | undefined;
+  /** The tries at the commit that is being made: an earlier one, too, may turn out to have been it. */
+  inFlight: Attempt[] = [];
   /** What was due is being dealt with; what comes due meanwhile is looked at afterwards. */
   expiring = false;
   dueAtMs = Infinity;
@@ -49,6 +52,11 @@ export class ResourceSlot implements Due {
   /** The record must be read before its deadlines can be trusted. */
   get isBehind(): boolean {
     return this.missed > this.asOf;
+  }
+
+  /** The store was read, and nothing further was missed meanwhile. */
+  caughtUp(missed: number): void {
+    if (this.missed === missed) this.missed = 0;
   }
 
   /** Takes a newer record, or that there is none any more, and notes what changed. */

@@ -70,9 +70,11 @@ export class Shard {
     this.dropUnused(slot);
   }
 
-  /** Takes what the commit on its way wrote: the feed has shown it, perhaps instead of an answer. */
-  adoptOwn(slot: ResourceSlot, { batch, head, spilled }: Attempt, revision: number): void {
+  /** Takes what a commit of its own wrote: the feed has shown it, perhaps instead of an answer. */
+  adoptOwn(slot: ResourceSlot, attempt: Attempt, revision: number): void {
+    attempt.revision = revision;
     if (revision <= slot.asOf) return;
+    const { batch, head, spilled } = attempt;
     const state = settle(this.context.references.detach(batch.state), revision);
     this.take(slot, head === undefined ? NO_RECORD : { state, revision, spilled }, revision);
   }
@@ -105,7 +107,7 @@ export class Shard {
       } catch (error) {
         for (const { reject } of slot.inbox.splice(0)) reject(error);
       }
-      slot.inFlight = undefined;
+      slot.inFlight = [];
     }
     slot.running = undefined;
     this.dropUnused(slot);
@@ -115,8 +117,9 @@ export class Shard {
   private async round(slot: ResourceSlot): Promise<void> {
     const { references, committer, partitionOf } = this.context;
     const { resourceId } = slot;
-    const attempts: Attempt[] = [];
     for (let tries = 0; tries < MAX_TRIES; tries++) {
+      const landed = slot.inFlight.find(({ revision }) => revision !== undefined);
+      if (landed) return this.land(slot, landed, landed.revision!);
       const counted = await references.load(resourceId);
       const base = slot.record;
       const state = references.attach(base.state, counted);
@@ -127,13 +130,12 @@ export class Shard {
       }
       await references.save(resourceId, counted, batch.state.references);
       const { attempt, writes } = this.attempt(slot, base, batch);
-      attempts.push(attempt);
-      slot.inFlight = attempt;
+      slot.inFlight.push(attempt);
       const outcome = await committer.commit(partitionOf(resourceId), writes);
       if (outcome.status === 'committed') return this.land(slot, attempt, outcome.revision);
       const { record, commitId } = await this.reload(slot);
-      const landed = attempts.find((earlier) => earlier.commitId === commitId);
-      if (landed) return this.land(slot, landed, record.revision);
+      const own = slot.inFlight.find((earlier) => earlier.commitId === commitId);
+      if (own) own.revision = record.revision;
     }
     throw new StoreError(
       'STORE_UNAVAILABLE',
@@ -173,7 +175,7 @@ export class Shard {
     const next = this.context.references.detach(batch.state);
     const { writes, head, spilled } = encodeRecord(slot.resourceId, base, next, batch.events, commitId);
     check(writes.length > 0, 'a commit writes something');
-    return { writes, attempt: { commitId, batch, head, spilled } };
+    return { writes, attempt: { commitId, batch, head, spilled, revision: undefined } };
   }
 
   private land(slot: ResourceSlot, attempt: Attempt, revision: number): void {
@@ -195,21 +197,26 @@ export class Shard {
   /** An answer that commits nothing must rest on what the store holds now, not on what was last seen of it. */
   private async isCurrent(slot: ResourceSlot, base: StoredRecord): Promise<boolean> {
     const { store, partitionOf } = this.context;
+    const { missed } = slot;
     const [head] = await store.get(partitionOf(slot.resourceId), [headKey(slot.resourceId)]);
-    if ((head?.revision ?? 0) === base.revision) return true;
-    await this.reload(slot);
-    return false;
+    if ((head?.revision ?? 0) !== base.revision) {
+      await this.reload(slot);
+      return false;
+    }
+    slot.caughtUp(missed);
+    return true;
   }
 
   /** What the feed has brought since the reading began stays if it is newer. */
   private async reload(slot: ResourceSlot): Promise<ReadRecord> {
     const { store, partitionOf } = this.context;
-    const { asOf } = slot;
+    const { asOf, missed } = slot;
     const read = await readRecord(store, partitionOf(slot.resourceId), slot.resourceId);
     const { record } = read;
     const overtaken = slot.asOf !== asOf;
     const differs = overtaken ? record.revision > slot.asOf : record.revision !== slot.record.revision;
     if (differs) this.take(slot, record, Math.max(asOf, record.revision));
+    slot.caughtUp(missed);
     return read;
   }
 

@@ -21,7 +21,7 @@ export interface StateStore {
   get(partition: number, keys: readonly string[]): Promise<(Item | undefined)[]>;
 
   /**
-   * All writes or none. Committed: one revision for all of them, greater than every earlier revision of
+   * All writes or none, at least one, each key once. Committed: one revision for all of them, greater than every earlier revision of
    * the partition and never given out again, not after deletes, restarts or failovers. A rejection
    * (`StoreError`) means that nothing was written and nothing ever will be by this call.
    */
@@ -32,13 +32,13 @@ export interface StateStore {
 
   /**
    * Every item of the partition, in pages. The cursor was taken before the first item was read: a watch from it
-   * misses nothing that the listing did not show (and may repeat what it did).
+   * misses nothing that the listing did not show (and may repeat what it did). With a prefix, only keys that begin so.
    */
-  list(partition: number): Promise<Listing>;
+  list(partition: number, prefix?: string): Promise<Listing>;
 
   /**
    * Calls the observer with every commit after the cursor, whole and in commit order, tombstones included.
-   * A commit is shown to watchers only once it is durable.
+   * A commit is shown to watchers only once it is durable, and never before `watch` has returned.
    */
   watch(partition: number, cursor: Cursor, observer: WatchObserver): Unwatch;
 }

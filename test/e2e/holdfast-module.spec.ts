@@ -73,7 +73,7 @@ describe('HoldfastModule', () => {
       fatal: false,
     });
     expect(storage.counts.get('layer')).toMatchObject({ count: 1, nodes: [{ nodeId: 'greeter' }] });
-    expect((await manager.read('layer')).references.size).toBe(0);
+    expect(manager.peek('layer')?.references.size).toBe(0);
     await app.close();
   });
 });

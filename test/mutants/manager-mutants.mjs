@@ -43,15 +43,15 @@ const committing = [
   {
     name: 'a writer recognises its own commit',
     file: SHARD,
-    find: 'if (landed) return this.land(slot, landed, record.revision);',
+    find: 'if (own) own.revision = record.revision;',
     replace: '',
     tests: [STORE_SPEC, MANAGERS],
   },
   {
     name: 'a writer recognises also an earlier try of its own',
     file: SHARD,
-    find: 'const landed = attempts.find((earlier) => earlier.commitId === commitId);',
-    replace: 'const landed = attempts.slice(-1).find((last) => last.commitId === commitId);',
+    find: 'const own = slot.inFlight.find((earlier) => earlier.commitId === commitId);',
+    replace: 'const own = slot.inFlight.slice(-1).find((last) => last.commitId === commitId);',
     tests: [STORE_SPEC, MANAGERS],
   },
   {
@@ -125,8 +125,8 @@ const following = [
   {
     name: 'a commit of its own is published once, from the feed',
     file: FEED,
-    find: '      shard.adoptOwn(slot, slot.inFlight, change.revision);\n      return this.target.publish(',
-    replace: '      shard.adoptOwn(slot, slot.inFlight, change.revision);\n      this.target.publish(',
+    find: '      shard.adoptOwn(slot, own, change.revision);\n      return this.target.publish(',
+    replace: '      shard.adoptOwn(slot, own, change.revision);\n      this.target.publish(',
     tests: [FEED_SPEC, MANAGER_SPEC],
   },
   {
@@ -137,9 +137,16 @@ const following = [
     tests: [FEED_SPEC, MANAGERS],
   },
   {
+    name: 'the feed tells a writer of its own commit, whoever has written since',
+    file: SHARD,
+    find: '    attempt.revision = revision;\n',
+    replace: '',
+    tests: [STORE_SPEC],
+  },
+  {
     name: 'what the feed shows of its own commit is adopted, whatever becomes of the answer',
     file: FEED,
-    find: '      shard.adoptOwn(slot, slot.inFlight, change.revision);\n',
+    find: '      shard.adoptOwn(slot, own, change.revision);\n',
     replace: '',
     tests: [STORE_SPEC],
   },

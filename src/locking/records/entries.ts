@@ -30,6 +30,7 @@ export type StoredHold = [
   claimed: 0 | 1,
   bound: 0 | 1,
   ticket: Maybe<StoredMoment>,
+  n: number,
 ];
 
 export function writeHold(hold: Hold): StoredHold {
@@ -45,12 +46,15 @@ export function writeHold(hold: Hold): StoredHold {
     hold.claimed ? 1 : 0,
     hold.bound ? 1 : 0,
     hold.ticket ? writeMoment(hold.ticket) : null,
+    hold.n,
   ];
 }
 
 export function readHold(stored: StoredHold): Hold {
   const [nodeId, sessionId, subtype, token, renewed, leaseMs, requestedAtMs, acquiredAtMs] = stored;
-  const [claimed, bound, ticket] = stored.slice(8) as [0 | 1, 0 | 1, Maybe<StoredMoment>];
+  const claimed = stored[8];
+  const bound = stored[9];
+  const ticket = stored[10];
   return {
     nodeId,
     sessionId: sessionId ?? undefined,
@@ -63,6 +67,7 @@ export function readHold(stored: StoredHold): Hold {
     ticket: ticket ? readMoment(ticket) : undefined,
     claimed: claimed === 1,
     bound: bound === 1,
+    n: stored[11],
   };
 }
 
@@ -221,6 +226,7 @@ export type StoredEvent = [
   dismissed: number,
   referenceCount: Maybe<number>,
   observersOnly: 0 | 1,
+  sinceMs: Maybe<number>,
 ];
 
 export function writeEvent(event: LockEvent): StoredEvent {
@@ -237,13 +243,14 @@ export function writeEvent(event: LockEvent): StoredEvent {
     event.dismissed,
     event.referenceCount,
     event.observersOnly ? 1 : 0,
+    event.sinceMs ?? null,
   ];
 }
 
 /** Of the commit with this revision: a record keeps the events of its last commit only. */
 export function readEvent(stored: StoredEvent, revision: number): LockEvent {
   const [name, n, type, nodeId, sessionId, success, error, token, atMs, dismissed] = stored;
-  const [referenceCount, observersOnly] = stored.slice(10) as [Maybe<number>, 0 | 1];
+  const [referenceCount, observersOnly, sinceMs] = [stored[10], stored[11], stored[12]];
   return {
     name,
     moment: { revision, n },
@@ -257,6 +264,7 @@ export function readEvent(stored: StoredEvent, revision: number): LockEvent {
     dismissed,
     referenceCount,
     observersOnly: observersOnly === 1,
+    sinceMs: sinceMs ?? undefined,
   };
 }
 

@@ -92,8 +92,12 @@ function encodeHead(
   const keys: (StoredKey | string)[] = state.keys.map((key) => writeKey(key, sink));
   const references = writeList(REFERENCES, state.references, sink);
   const storedEvents = events.map(writeEvent);
-  const large = events.length > 16 && JSON.stringify(storedEvents).length > INLINE_EVENTS_BYTES;
-  if (large) sink(EVENTS_PART, 0, JSON.stringify(storedEvents));
+  let ownEvents = false;
+  const spillEvents = () => {
+    ownEvents = true;
+    sink(EVENTS_PART, 0, JSON.stringify(storedEvents));
+  };
+  if (events.length > 16 && JSON.stringify(storedEvents).length > INLINE_EVENTS_BYTES) spillEvents();
   const assemble = () =>
     JSON.stringify({
       v: FORMAT_VERSION,
@@ -101,13 +105,14 @@ function encodeHead(
       n: state.nextChunkId,
       k: keys,
       r: references,
-      e: large ? null : storedEvents,
+      e: ownEvents ? null : storedEvents,
       ...(parts.size > 0 && {
         p: Object.fromEntries(Array.from(parts, ([part, { revision }]) => [part, revision])),
       }),
     } satisfies StoredHead);
   const head = assemble();
   if (head.length <= MAX_HEAD_BYTES / 3 || Buffer.byteLength(head) <= MAX_HEAD_BYTES) return head;
+  if (events.length > 0) spillEvents();
   for (const [index, key] of keys.entries()) {
     const { type } = state.keys[index]!;
     sink(keyPart(type), 0, JSON.stringify(key));
@@ -135,6 +140,7 @@ function listsOf(state: ResourceState) {
 /** A head that was read, before its parts are at hand. */
 export interface DecodedHead {
   readonly commitId: string;
+  readonly revision: number;
   /** Each part it needs, with the revision that the part must have. */
   readonly parts: ReadonlyMap<string, number>;
   events(textOf: (part: string) => string): LockEvent[];
@@ -148,6 +154,7 @@ export function decodeHead(resourceId: string, text: string, revision: number): 
   );
   return {
     commitId: head.c,
+    revision,
     parts,
     events: (textOf) => {
       const stored = head.e ?? (JSON.parse(textOf(EVENTS_PART)) as StoredEvent[]);
@@ -180,14 +187,14 @@ function readState(head: StoredHead, revision: number, source: PartSource): Reso
 }
 
 function parseHead(resourceId: string, text: string): StoredHead {
-  let head: StoredHead;
+  let head: StoredHead | null;
   try {
-    head = JSON.parse(text) as StoredHead;
+    head = JSON.parse(text) as StoredHead | null;
   } catch (cause) {
     throw unreadable(resourceId, 'is damaged', cause);
   }
-  if (head.v !== FORMAT_VERSION) {
-    throw unreadable(resourceId, `has format ${head.v}; this version of Holdfast reads ${FORMAT_VERSION}`);
+  if (head?.v !== FORMAT_VERSION) {
+    throw unreadable(resourceId, `has format ${head?.v}; this version of Holdfast reads ${FORMAT_VERSION}`);
   }
   return head;
 }

@@ -18,6 +18,18 @@ export function watchContract(test: ContractTest): void {
     assert.ok(items.every((item) => item.value === item.key));
   });
 
+  test('a listing with a prefix has the keys that begin so and no others', async (store) => {
+    const wanted = Array.from({ length: 1200 }, (_, n) => `b/${n}`);
+    const keys = [...wanted, 'a/1', 'b', 'b.', 'b0', 'c/1', 'é'];
+    await Promise.all(
+      store.commitMany(keys.map((key) => ({ partition: PARTITION, writes: [put(key, 'absent', key)] }))),
+    );
+    const { pages } = await store.list(PARTITION, 'b/');
+    const listed: string[] = [];
+    for await (const page of pages) listed.push(...page.map((item) => item.key));
+    assert.deepEqual(listed.sort(), [...wanted].sort());
+  });
+
   test('a watch shows commits whole and in commit order, tombstones included', async (store) => {
     const { cursor } = await store.list(PARTITION);
     const recorder = new Recorder(store, cursor);

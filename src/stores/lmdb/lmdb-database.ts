@@ -73,11 +73,11 @@ export class LmdbDatabase implements GroupDatabase {
     return entry && { key, revision: entry.version!, value: entry.value };
   }
 
-  /** The items behind this key, or from the first one on, in key order. */
-  page(after: string | undefined, limit: number): Item[] {
+  /** The items from this key on, or behind it, in key order. */
+  page(start: string, exclusiveStart: boolean, limit: number): Item[] {
     return this.reading(() => {
       const items: Item[] = [];
-      const range = { start: after ?? '', exclusiveStart: after !== undefined, versions: true, limit };
+      const range = { start, exclusiveStart, versions: true, limit };
       for (const { key, value, version } of this.environment.getRange(range)) {
         items.push({ key: key as string, revision: version!, value });
       }

@@ -92,8 +92,8 @@ export class LmdbStateStore implements StateStore {
     return commits.map(({ partition, writes }) => this.commit(partition, writes));
   }
 
-  async list(_partition: number): Promise<Listing> {
-    return { cursor: this.assertServing('list').feed.last, pages: this.pages() };
+  async list(_partition: number, prefix = ''): Promise<Listing> {
+    return { cursor: this.assertServing('list').feed.last, pages: this.pages(prefix) };
   }
 
   watch(_partition: number, cursor: Cursor, observer: WatchObserver): Unwatch {
@@ -101,15 +101,16 @@ export class LmdbStateStore implements StateStore {
   }
 
   /** Each page is read afresh: a listing pins no old pages, and what changed meanwhile is in the feed. */
-  private async *pages(): AsyncIterable<readonly Item[]> {
-    let after: string | undefined;
+  private async *pages(prefix: string): AsyncIterable<readonly Item[]> {
+    let from: { readonly key: string; readonly exclusive: boolean } = { key: prefix, exclusive: false };
     for (;;) {
       const { database } = this.assertServing('list');
       await database.ready();
-      const page = database.page(after, ITEMS_PER_PAGE);
-      if (page.length > 0) yield page;
-      if (page.length < ITEMS_PER_PAGE) return;
-      after = page.at(-1)!.key;
+      const page = database.page(from.key, from.exclusive, ITEMS_PER_PAGE);
+      const wanted = page.filter(({ key }) => key.startsWith(prefix));
+      if (wanted.length > 0) yield wanted;
+      if (wanted.length < ITEMS_PER_PAGE) return;
+      from = { key: page.at(-1)!.key, exclusive: true };
       await new Promise((resolve) => setImmediate(resolve));
     }
   }

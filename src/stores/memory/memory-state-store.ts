@@ -73,9 +73,9 @@ export class MemoryStateStore implements StateStore {
     return commits.map(({ partition, writes }) => this.commit(partition, writes));
   }
 
-  async list(_partition: number): Promise<Listing> {
+  async list(_partition: number, prefix = ''): Promise<Listing> {
     this.assertServing('list');
-    return { cursor: this.feed.last, pages: pagesOf(this.items) };
+    return { cursor: this.feed.last, pages: pagesOf(this.items, prefix) };
   }
 
   watch(_partition: number, cursor: Cursor, observer: WatchObserver): Unwatch {
@@ -99,9 +99,10 @@ export class MemoryStateStore implements StateStore {
 }
 
 /** Walks the live map: what is changed meanwhile may or may not show, and is in the feed after the cursor. */
-function* pagesOf(items: ReadonlyMap<string, Item>): Iterable<readonly Item[]> {
+function* pagesOf(items: ReadonlyMap<string, Item>, prefix: string): Iterable<readonly Item[]> {
   let page: Item[] = [];
   for (const item of items.values()) {
+    if (!item.key.startsWith(prefix)) continue;
     if (page.push(item) < ITEMS_PER_PAGE) continue;
     yield page;
     page = [];

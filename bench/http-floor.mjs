@@ -1,0 +1,51 @@
+// What a request costs before Holdfast does anything: Nest on our Express adapter beside bare node:http and beside stock
+// Nest. The server has one core, the load the other. Rounds alternate, so that a noisy machine is noisy to all
+// alike; processor time per request stays meaningful when the cores are not ours alone.
+import { fileURLToPath } from 'node:url';
+import { load, startServer } from './http-load.mjs';
+import { REQUEST, SERVERS } from './http-servers.mjs';
+import { ratio, table, thousands } from './support.mjs';
+
+const CONNECTIONS = 64;
+const WARM_UP_MS = 2000;
+const ROUND_MS = 3000;
+const ROUNDS = 3;
+
+const script = fileURLToPath(new URL('http-servers.mjs', import.meta.url));
+
+/** One round: how fast, and how much of its processor the server needed for each request. */
+async function measure({ port, cpuMs }, milliseconds) {
+  const before = await cpuMs();
+  const result = await load({ port, path: '/lock', body: REQUEST, connections: CONNECTIONS, milliseconds });
+  return { ...result, cpuUs: ((await cpuMs()) - before) * (1000 / result.requests) };
+}
+
+const median = (results, key) => results.map((result) => result[key]).toSorted((a, b) => a - b)[ROUNDS >> 1];
+
+const servers = [];
+for (const [name, { title }] of Object.entries(SERVERS)) {
+  servers.push({ title, results: [], ...(await startServer(script, name)) });
+}
+for (const server of servers) await measure(server, WARM_UP_MS);
+for (let round = 0; round < ROUNDS; round++) {
+  for (const server of servers) server.results.push(await measure(server, ROUND_MS));
+}
+for (const { stop } of servers) stop();
+
+const bare = servers[0].results;
+table(
+  `POST /lock of ${REQUEST.length} B, ${CONNECTIONS} connections, the server on one core`,
+  ['server', 'req/s', 'of bare', 'processor µs each', 'of bare', 'p50 ms', 'p99 ms'],
+  servers.map(({ title, results }) => {
+    const [rate, cpuUs] = [median(results, 'rate'), median(results, 'cpuUs')];
+    return [
+      title,
+      thousands(rate),
+      ratio(rate / median(bare, 'rate')),
+      cpuUs.toFixed(0),
+      ratio(median(bare, 'cpuUs') / cpuUs),
+      median(results, 'p50').toFixed(1),
+      median(results, 'p99').toFixed(1),
+    ];
+  }),
+);

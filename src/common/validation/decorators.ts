@@ -1,0 +1,72 @@
+import { applyDecorators } from '@nestjs/common';
+import { IsInt, IsString, Matches, Max, Min, ValidateBy } from 'class-validator';
+import {
+  MAX_NODE_ID_LENGTH,
+  MAX_RESOURCE_ID_LENGTH,
+  MAX_SESSION_ID_LENGTH,
+  SUBTYPE_PATTERN,
+  TYPE_PATTERN,
+} from '../../core/limits.js';
+
+/** The longest lease is the longest default lease (a year): more is a mistake, and 0 already means "never ends". */
+export const MAX_LEASE_MS = 365 * 24 * 60 * 60 * 1000;
+
+export function IsResourceId(): PropertyDecorator {
+  return IsName(MAX_RESOURCE_ID_LENGTH);
+}
+
+export function IsNodeId(): PropertyDecorator {
+  return IsName(MAX_NODE_ID_LENGTH);
+}
+
+export function IsSessionId(): PropertyDecorator {
+  return IsName(MAX_SESSION_ID_LENGTH);
+}
+
+export function IsOperationType(): PropertyDecorator {
+  return IsWord(TYPE_PATTERN);
+}
+
+export function IsSubtype(): PropertyDecorator {
+  return IsWord(SUBTYPE_PATTERN);
+}
+
+/** A fencing token: a revision, so never 0. */
+export function IsToken(): PropertyDecorator {
+  return IsWhole(1, Number.MAX_SAFE_INTEGER);
+}
+
+export function IsLeaseMs(): PropertyDecorator {
+  return IsWhole(0, MAX_LEASE_MS);
+}
+
+/** Control characters, and halves of surrogate pairs (`\p{Cs}` matches no whole ones). Both break keys and logs. */
+const UNCLEAN = /[\p{Cc}\p{Cs}]/u;
+
+/**
+ * A name that somebody else chose. Its length is counted in UTF-16 units, of at most three bytes each, as the stores'
+ * limits on keys are. class-validator's `Length` counts otherwise: any number of variation selectors is free.
+ */
+function IsName(maxLength: number): PropertyDecorator {
+  const message = `$property must be a string of 1 to ${maxLength} characters, none of them a control character`;
+  return ValidateBy({
+    name: 'isName',
+    constraints: [maxLength],
+    validator: {
+      validate: (value: unknown) =>
+        typeof value === 'string' && value.length > 0 && value.length <= maxLength && !UNCLEAN.test(value),
+      defaultMessage: () => message,
+    },
+  });
+}
+
+function IsWord(pattern: RegExp): PropertyDecorator {
+  const message =
+    '$property must be 1 to 64 letters, digits, dots, underscores or dashes, the first a letter or digit';
+  return applyDecorators(IsString({ message }), Matches(pattern, { message }));
+}
+
+function IsWhole(min: number, max: number): PropertyDecorator {
+  const message = `$property must be a whole number from ${min} to ${max}`;
+  return applyDecorators(IsInt({ message }), Min(min, { message }), Max(max, { message }));
+}

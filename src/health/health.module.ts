@@ -1,0 +1,17 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { TerminusModule } from '@nestjs/terminus';
+import { HealthController } from './health.controller.js';
+import { StoreHealth } from './store.health.js';
+
+@Module({})
+export class HealthModule {
+  /** The modules that provide the `STATE_STORE`. */
+  static forRoot(imports: DynamicModule[]): DynamicModule {
+    return {
+      module: HealthModule,
+      imports: [TerminusModule.forRoot({ errorLogStyle: 'json', logger: false }), ...imports],
+      controllers: [HealthController],
+      providers: [StoreHealth],
+    };
+  }
+}

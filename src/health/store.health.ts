@@ -1,0 +1,29 @@
+import { type BeforeApplicationShutdown, Inject, Injectable } from '@nestjs/common';
+import { HealthIndicatorService } from '@nestjs/terminus';
+import { STATE_STORE, type StateStore } from '../stores/state-store.interface.js';
+
+/** Ready while the store answers and nobody has asked the process to stop. */
+@Injectable()
+export class StoreHealth implements BeforeApplicationShutdown {
+  private stopping = false;
+
+  constructor(
+    @Inject(STATE_STORE) private readonly store: StateStore,
+    private readonly indicators: HealthIndicatorService,
+  ) {}
+
+  beforeApplicationShutdown(): void {
+    this.stopping = true;
+  }
+
+  async check() {
+    const indicator = this.indicators.check('store');
+    if (this.stopping) return indicator.down('the server is stopping');
+    try {
+      await this.store.get(0, ['health']);
+      return indicator.up();
+    } catch (error) {
+      return indicator.down(error instanceof Error ? error.message : String(error));
+    }
+  }
+}

@@ -1,0 +1,48 @@
+import { BadRequestException, Injectable } from '@nestjs/common';
+import { describeError, INTERNAL_ERROR } from '../common/api-error.js';
+import { checkInput } from '../common/validation/check-input.js';
+import { type Class } from '../common/validation/class.js';
+import { LockRequestDto } from './dto/lock-request.dto.js';
+import { UnlockRequestDto } from './dto/unlock-request.dto.js';
+import { LockingService } from './locking.service.js';
+
+export interface BatchItem {
+  readonly status: number;
+}
+
+/** Many requests in one call, each with the answer it would have had alone. */
+@Injectable()
+export class Batches {
+  constructor(private readonly locking: LockingService) {}
+
+  lock(requests: readonly unknown[]): Promise<{ results: BatchItem[] }> {
+    return all(requests, LockRequestDto, (request) => this.locking.lockNow(request));
+  }
+
+  unlock(requests: readonly unknown[]): Promise<{ results: BatchItem[] }> {
+    return all(requests, UnlockRequestDto, (request) => this.locking.unlock(request));
+  }
+}
+
+async function all<D extends object>(
+  requests: readonly unknown[],
+  dto: Class<D>,
+  call: (request: D) => Promise<object>,
+): Promise<{ results: BatchItem[] }> {
+  return { results: await Promise.all(requests.map((request) => one(request, dto, call))) };
+}
+
+async function one<D extends object>(
+  request: unknown,
+  dto: Class<D>,
+  call: (request: D) => Promise<object>,
+): Promise<BatchItem> {
+  try {
+    const checked = checkInput(dto, request, 'json');
+    if (!checked.ok) throw new BadRequestException(checked.error);
+    return { status: 200, ...(await call(checked.value)) };
+  } catch (error) {
+    const { status, body } = describeError(error) ?? INTERNAL_ERROR;
+    return { status, ...body };
+  }
+}

@@ -1,0 +1,47 @@
+import { ApiPropertyOptional } from '@nestjs/swagger';
+import { IsBoolean, IsIn, IsInt, IsOptional, IsString, MaxLength, Min } from 'class-validator';
+import { IsLeaseMs, IsSubtype } from '../../common/validation/decorators.js';
+import { AskerDto } from './key.dto.js';
+
+/** Two numbers of up to 16 digits and two fingerprints fit three times over. */
+const MAX_TICKET_LENGTH = 128;
+
+export class LockRequestDto extends AskerDto {
+  @ApiPropertyOptional({ description: 'The lane to wait in (LANES).' })
+  @IsOptional()
+  @IsSubtype()
+  readonly subtype?: string;
+
+  @ApiPropertyOptional({
+    description: 'Ends the hold unless it is renewed; 0 = never. Default: DEFAULT_LEASE_MS.',
+  })
+  @IsOptional()
+  @IsLeaseMs()
+  readonly lease_ms?: number;
+
+  @ApiPropertyOptional({
+    description: 'Long poll: answer when granted, skipped or refused, or after this time.',
+  })
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  readonly wait_ms?: number;
+
+  @ApiPropertyOptional({ enum: ['stay', 'leave'], description: 'Whether the wait outlives the long poll.' })
+  @IsOptional()
+  @IsIn(['stay', 'leave'])
+  readonly on_timeout?: 'stay' | 'leave';
+
+  @ApiPropertyOptional({ description: 'Of an earlier queued answer: a success since then is told.' })
+  @IsOptional()
+  @IsString()
+  @MaxLength(MAX_TICKET_LENGTH)
+  readonly ticket?: string;
+
+  @ApiPropertyOptional({
+    description: 'A pull that looked and did not find the bytes: references do not skip it.',
+  })
+  @IsOptional()
+  @IsBoolean()
+  readonly absent?: boolean;
+}

@@ -1,0 +1,102 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  IsArray,
+  IsInt,
+  IsOptional,
+  IsString,
+  Length,
+  Max,
+  MaxLength,
+  Min,
+} from 'class-validator';
+import { IsNodeId, IsOperationType, IsSessionId, IsToken } from '../../common/validation/decorators.js';
+import { AskerDto, KeyDto } from './key.dto.js';
+
+const MAX_TICKET_LENGTH = 128;
+
+/** A whole image in one call. */
+const MAX_BATCH = 256;
+
+/** A page that a person or a table can take; more is paged. */
+const MAX_PAGE = 1000;
+
+export class CancelRequestDto extends AskerDto {
+  @ApiPropertyOptional({ description: 'Only the wait with this ticket.' })
+  @IsOptional()
+  @IsString()
+  @MaxLength(MAX_TICKET_LENGTH)
+  readonly ticket?: string;
+}
+
+export class StatusRequestDto extends KeyDto {
+  @ApiPropertyOptional({ description: 'Who asks; asking also claims a lock that was handed over.' })
+  @IsOptional()
+  @IsNodeId()
+  readonly node_id?: string;
+
+  @ApiPropertyOptional()
+  @IsOptional()
+  @IsSessionId()
+  readonly session_id?: string;
+
+  @ApiPropertyOptional({
+    description: 'Of an earlier queued answer: only what is newer counts as completed.',
+  })
+  @IsOptional()
+  @IsString()
+  @MaxLength(MAX_TICKET_LENGTH)
+  readonly ticket?: string;
+}
+
+export class BatchRequestDto {
+  @ApiProperty({ type: 'array', items: { type: 'object' }, minItems: 1, maxItems: MAX_BATCH })
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(MAX_BATCH)
+  readonly requests!: unknown[];
+}
+
+export class ForceReleaseDto extends KeyDto {
+  @ApiProperty({ description: 'Why; it is told to whoever follows /events, and logged.' })
+  @IsString()
+  @Length(1, 1000)
+  readonly reason!: string;
+
+  @ApiPropertyOptional({ description: 'Only the hold with this token.' })
+  @IsOptional()
+  @IsToken()
+  readonly token?: number;
+}
+
+export class ListLocksDto {
+  @ApiPropertyOptional({ description: 'Only this type.' })
+  @IsOptional()
+  @IsOperationType()
+  readonly type?: string;
+
+  @ApiPropertyOptional({ description: 'Only resources whose id begins like this.' })
+  @IsOptional()
+  @IsString()
+  @MaxLength(512)
+  readonly resource_id?: string;
+
+  @ApiPropertyOptional({ description: 'Only keys that this node holds or waits for.' })
+  @IsOptional()
+  @IsNodeId()
+  readonly node_id?: string;
+
+  @ApiPropertyOptional({ minimum: 1, maximum: MAX_PAGE, default: 100 })
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  @Max(MAX_PAGE)
+  readonly limit?: number;
+
+  @ApiPropertyOptional({ description: '`next` of the page before.' })
+  @IsOptional()
+  @IsString()
+  @MaxLength(600)
+  readonly after?: string;
+}

@@ -1,0 +1,284 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { StoreError } from '../stores/store.error.js';
+import { type CommitOutcome } from '../stores/state-store.interface.js';
+import { FaultyStore } from '../../test/support/faulty-store.js';
+import { bench, type Bench, deferred, Layer } from '../../test/support/layer.js';
+import { settled } from '../../test/support/simulated-clock.js';
+
+/** Who is not answered waits for ever. */
+const QUICK = { timeout: 5000 };
+
+const UNKNOWN: CommitOutcome = { status: 'unknown', cause: 'the answer was lost' };
+const down = () => Promise.reject(new StoreError('STORE_UNAVAILABLE', 'commit', 'the disk is full'));
+
+describe('LockManager when the store fails', () => {
+  let b: Bench;
+  let layer: Layer;
+
+  beforeEach(async () => {
+    b = await bench();
+    layer = b.layer;
+  });
+
+  it(
+    'rejects everybody whose commit was refused, changes nothing, and works again afterwards',
+    QUICK,
+    async () => {
+      await layer.acquire('a');
+      b.store.onCommit = down;
+      const asks = await Promise.allSettled(['b', 'c'].map((node) => layer.acquire(node)));
+      for (const ask of asks)
+        expect(ask).toMatchObject({ status: 'rejected', reason: { code: 'STORE_UNAVAILABLE' } });
+      expect(await layer.waiting()).toEqual([]);
+      expect(b.events).toHaveLength(1);
+      b.store.onCommit = undefined;
+      expect(await layer.acquire('b')).toMatchObject({ kind: 'queued', position: 1 });
+    },
+  );
+
+  it('rejects when an answer that commits nothing cannot be confirmed', async () => {
+    await layer.acquire('a');
+    await layer.acquire('b');
+    b.store.onGet = () => Promise.reject(new StoreError('STORE_UNAVAILABLE', 'get', 'down'));
+    await expect(layer.acquire('b')).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    b.store.onGet = undefined;
+    expect(await layer.acquire('b')).toMatchObject({ kind: 'queued', position: 1 });
+  });
+
+  it('rejects everything once the store is closed', async () => {
+    await layer.acquire('a');
+    await b.store.close();
+    await expect(layer.acquire('b')).rejects.toBeInstanceOf(StoreError);
+    await expect(layer.claim('b')).rejects.toBeInstanceOf(StoreError);
+    await expect(b.manager.read('layer')).rejects.toBeInstanceOf(StoreError);
+  });
+
+  it('rejects also when a store throws where it should reject', QUICK, async () => {
+    b.store.commitMany = () => {
+      throw new StoreError('STORE_UNAVAILABLE', 'commit', 'not open');
+    };
+    await expect(layer.acquire('a')).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+  });
+
+  it('gives up when others change the resource again and again', async () => {
+    await layer.acquire('a');
+    b.store.onCommit = () => Promise.resolve({ status: 'conflict' });
+    await expect(layer.acquire('b')).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    expect(b.store.commits.length).toBeLessThan(100);
+  });
+});
+
+describe('LockManager when it does not know whether a commit was made', () => {
+  let b: Bench;
+  let layer: Layer;
+
+  beforeEach(async () => {
+    b = await bench();
+    layer = b.layer;
+  });
+
+  /** The next commit's answer is lost; what becomes of the commit is up to the test. */
+  const loseNext = (fate: (commit: () => Promise<CommitOutcome>) => Promise<unknown>) => {
+    b.store.onCommit = async (_writes, commit) => {
+      b.store.onCommit = undefined;
+      await fate(commit);
+      return UNKNOWN;
+    };
+  };
+
+  it('recognises one that was made', async () => {
+    loseNext((commit) => commit());
+    const token = await layer.grant('a');
+    expect(b.store.commits).toHaveLength(1);
+    expect(b.events).toMatchObject([{ name: 'granted', token }]);
+    loseNext((commit) => commit());
+    expect(await layer.succeed('a')).toMatchObject({ kind: 'released' });
+    expect(b.events).toHaveLength(2);
+  });
+
+  it('makes one again that was not', async () => {
+    loseNext(async () => undefined);
+    const token = await layer.grant('a');
+    expect(b.store.commits).toHaveLength(2);
+    expect(b.events).toMatchObject([{ name: 'granted', token }]);
+  });
+
+  it.each([
+    { from: 'the feed', heldBack: 0, commits: 3 },
+    { from: 'the record, when the feed is behind', heldBack: 1, commits: 4 },
+  ])(
+    'recognises one that was made only after it was looked for, from $from',
+    async ({ heldBack, commits }) => {
+      b = await bench({}, { clock: b.clock, store: new FaultyStore(b.store.inner, () => 0, { heldBack }) });
+      await b.layer.acquire('a');
+      await b.layer.acquire('b');
+      let late: (() => Promise<CommitOutcome>) | undefined;
+      loseNext(async (commit) => (late = commit));
+      b.store.onGet = async (_keys, get) => {
+        const items = await get();
+        if (late) await late();
+        return items;
+      };
+      expect(await b.layer.withdraw('b')).toEqual({ kind: 'noted', changed: true });
+      expect(b.store.commits).toHaveLength(commits);
+      expect(await b.layer.waiting()).toEqual([]);
+    },
+  );
+
+  it('is not fooled by one that comes too late', async () => {
+    await layer.acquire('a');
+    let late!: () => Promise<CommitOutcome>;
+    loseNext(async (commit) => (late = commit));
+    expect(await layer.fail('a')).toEqual({ kind: 'released', nextHolder: undefined });
+    expect(await late()).toEqual({ status: 'conflict' });
+    expect(b.events.map(({ name }) => name)).toEqual(['granted', 'released']);
+  });
+
+  it('answers those who were in it from it, and those who came later from the next', async () => {
+    await layer.acquire('a');
+    const gate = deferred();
+    loseNext(async (commit) => {
+      await gate.promise;
+      await commit();
+    });
+    const early = layer.acquire('b');
+    await settled();
+    const later = layer.acquire('c');
+    gate.resolve();
+    expect(await early).toMatchObject({ kind: 'queued', position: 1 });
+    expect(await later).toMatchObject({ kind: 'queued', position: 2 });
+    expect(b.events.map(({ name }) => name)).toEqual(['granted', 'queued', 'queued']);
+  });
+
+  it('knows it from the feed even when others have written since', async () => {
+    const other = await bench({}, { clock: b.clock, store: b.store.inner });
+    await layer.acquire('a');
+    await layer.acquire('b');
+    loseNext(async (commit) => {
+      await commit();
+      await other.layer.acquire('c');
+    });
+    expect(await layer.withdraw('b')).toEqual({ kind: 'noted', changed: true });
+    expect(await layer.waiting()).toEqual(['c']);
+  });
+
+  it('says the same again when others have written since and the feed is behind', async () => {
+    const other = await bench({}, { clock: b.clock, store: b.store.inner });
+    b = await bench({}, { clock: b.clock, store: new FaultyStore(b.store.inner, () => 0, { heldBack: 1 }) });
+    layer = b.layer;
+    loseNext(async (commit) => {
+      await commit();
+      await other.layer.acquire('b');
+    });
+    const token = await layer.grant('a');
+    expect(other.events.filter(({ name }) => name === 'granted')).toMatchObject([{ token, nodeId: 'a' }]);
+    loseNext(async (commit) => {
+      await commit();
+      await other.layer.claim('b');
+    });
+    expect(await layer.fail('a')).toEqual({ kind: 'released', nextHolder: 'b' });
+  });
+
+  it('watches a hold that was granted although nobody could be told', async () => {
+    await layer.acquire('a', { leaseMs: 1000 });
+    await layer.acquire('b', { leaseMs: 1000 });
+    loseNext((commit) => commit());
+    b.store.onGet = () => Promise.reject(new StoreError('STORE_UNAVAILABLE', 'get', 'down'));
+    await expect(layer.fail('a')).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    b.store.onGet = undefined;
+    expect(await layer.holder()).toBe('b');
+    await b.clock.advance(1000);
+    expect(await layer.holder()).toBeUndefined();
+  });
+});
+
+describe('LockManager with another one at the same store', () => {
+  let first: Bench;
+  let second: Bench;
+  let feed: FaultyStore;
+
+  /** The second sees nothing of the first but what it reads. */
+  beforeEach(async () => {
+    first = await bench();
+    feed = new FaultyStore(first.store.inner, () => 0, { heldBack: 1 });
+    second = await bench({}, { clock: first.clock, store: feed });
+  });
+
+  it('notices by compare-and-set what it has not seen', async () => {
+    await first.layer.acquire('a');
+    expect(await second.layer.acquire('b')).toMatchObject({ kind: 'queued', position: 1 });
+    await first.layer.acquire('c');
+    expect(await second.layer.acquire('d')).toMatchObject({ kind: 'queued', position: 3 });
+  });
+
+  it('never gives an answer that commits nothing from what it last saw', async () => {
+    await second.layer.acquire('a');
+    await second.layer.acquire('b');
+    await first.layer.fail('a');
+    const [claimed] = await Promise.all([second.layer.acquire('b'), second.layer.claim('b')]);
+    expect(claimed).toMatchObject({ kind: 'acquired' });
+    await first.layer.succeed('b');
+    expect(await second.layer.renew('b')).toMatchObject({ kind: 'refused', code: 'LOCK_NOT_FOUND' });
+    expect(await second.layer.acquire('c')).toMatchObject({ kind: 'skipped', nodeId: 'b' });
+  });
+
+  it('reads what is stored, not what it remembers', async () => {
+    await second.layer.acquire('a');
+    await first.layer.acquire('b');
+    expect(await second.layer.waiting()).toEqual(['b']);
+    expect(second.manager.peek('layer')?.keys[0]?.lanes).toEqual([]);
+  });
+
+  it('keeps what the feed brought while it was reading something older', async () => {
+    await first.layer.acquire('a');
+    feed.deliver();
+    second.store.onCommit = (_writes, commit) => commit().then(() => UNKNOWN);
+    second.store.onGet = async (_keys, get) => {
+      const items = await get();
+      await first.layer.fail('a');
+      await first.layer.renew('b', { leaseMs: 1000 });
+      feed.deliver();
+      return items;
+    };
+    expect(await second.layer.acquire('b')).toMatchObject({ kind: 'queued', position: 1 });
+    second.store.onCommit = second.store.onGet = undefined;
+    expect(second.manager.peek('layer')?.keys[0]?.hold).toMatchObject({ nodeId: 'b' });
+    await first.manager.beforeApplicationShutdown();
+    await first.clock.advance(1000);
+    expect(await second.layer.holder()).toBeUndefined();
+  });
+
+  it('does not bring back a record that was deleted before its own commit was answered', async () => {
+    second.store.onCommit = async (_writes, commit) => {
+      const outcome = await commit();
+      const [head] = await first.store.inner.get(0, ['r/layer']);
+      await first.store.inner.commit(0, [{ key: 'r/layer', expect: head!.revision, delete: true }]);
+      feed.deliver();
+      return outcome;
+    };
+    await second.layer.acquire('a', { leaseMs: 0 });
+    await settled();
+    expect(second.manager.peek('layer')).toBeUndefined();
+    expect([second.manager.size, second.manager.watched]).toEqual([0, 0]);
+  });
+
+  it('takes over what a manager that died was watching', async () => {
+    await first.layer.acquire('a', { leaseMs: 5000 });
+    await first.layer.acquire('b');
+    feed.deliver();
+    await first.manager.beforeApplicationShutdown();
+    await first.clock.advance(5000);
+    expect(await second.layer.holder()).toBe('b');
+  });
+
+  it('does not expire what was renewed where it could not see', async () => {
+    await second.layer.acquire('a', { leaseMs: 5000 });
+    await second.layer.acquire('b');
+    await first.clock.advance(4000);
+    await first.layer.renew('a');
+    await first.clock.advance(4000);
+    expect(await first.layer.holder()).toBe('a');
+    await first.clock.advance(1000);
+    expect(await first.layer.holder()).toBe('b');
+  });
+});

@@ -1,0 +1,132 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { type ServerResponse } from 'node:http';
+import { type ResourceState } from '../core/state.js';
+import { statusOf } from '../core/status.js';
+import { type KeyDto } from './dto/key.dto.js';
+import { type LockRequestDto } from './dto/lock-request.dto.js';
+import {
+  type CancelRequestDto,
+  type ForceReleaseDto,
+  type StatusRequestDto,
+} from './dto/other-requests.dto.js';
+import { type RenewRequestDto, type UnlockRequestDto } from './dto/unlock-request.dto.js';
+import { LockManager } from './lock-manager.js';
+import { LOCKING_API_OPTIONS, type LockingApiOptions } from './locking-api.module-definition.js';
+import { LongPolls } from './long-polls.js';
+import { SESSION_DIRECTORY, type SessionDirectory } from './session-directory.interface.js';
+import { type WaitResult } from './wait-end.js';
+import { lockAnswer, lostAnswer, renewAnswer, statusAnswer, unlockAnswer } from './wire/answers.js';
+import { type KeyName } from './wire/key-name.js';
+import { refusal } from './wire/refusals.js';
+import { acquireOf, askerOf, badField, releaseOf, renewOf, ticketMoment } from './wire/requests.js';
+
+/** The endpoints on one key: requests in, commands to the manager, answers out. Refusals are thrown. */
+@Injectable()
+export class LockingService {
+  constructor(
+    private readonly manager: LockManager,
+    private readonly longPolls: LongPolls,
+    @Inject(SESSION_DIRECTORY) private readonly sessions: SessionDirectory,
+    @Inject(LOCKING_API_OPTIONS) private readonly options: LockingApiOptions,
+  ) {}
+
+  async lock(request: LockRequestDto, response: ServerResponse) {
+    const { wait_ms: waitMs } = request;
+    if (waitMs !== undefined && waitMs > this.options.maxWaitMs) {
+      throw badField('wait_ms', `must not be more than ${this.options.maxWaitMs}`);
+    }
+    const acquire = acquireOf(request, await this.sessionEnded(request));
+    const resourceId = request.resource_id;
+    if (!waitMs) return this.lockAnswer(request, await this.manager.execute(resourceId, acquire));
+    const leaveOnTimeout = request.on_timeout === 'leave';
+    return this.lockAnswer(
+      request,
+      await this.longPolls.ask({ resourceId, acquire, waitMs, leaveOnTimeout, response }),
+    );
+  }
+
+  /** For a batch: answered at once. */
+  async lockNow(request: LockRequestDto) {
+    if (request.wait_ms) throw badField('wait_ms', 'must not be given in a batch: it is answered at once');
+    const acquire = acquireOf(request, await this.sessionEnded(request));
+    return this.lockAnswer(request, await this.manager.execute(request.resource_id, acquire));
+  }
+
+  async unlock(request: UnlockRequestDto) {
+    const release = releaseOf(request, await this.sessionEnded(request));
+    const result = await this.manager.execute(request.resource_id, release);
+    if (result.kind === 'refused') throw refusal(result, { released: false });
+    return unlockAnswer(result);
+  }
+
+  async renew(request: RenewRequestDto) {
+    const renew = renewOf(request, await this.sessionEnded(request));
+    const result = await this.manager.execute(request.resource_id, renew);
+    if (result.kind === 'refused') throw refusal(result, { renewed: false });
+    return renewAnswer(result);
+  }
+
+  async cancel(request: CancelRequestDto) {
+    const { type, resource_id: resourceId } = request;
+    const ticket = ticketMoment(request);
+    const asker = askerOf(request);
+    const error = 'cancelled';
+    const { changed } = await this.manager.execute(resourceId, {
+      kind: 'withdraw',
+      type,
+      asker,
+      ticket,
+      error,
+    });
+    return { cancelled: changed, message: changed ? 'left the queue' : 'was not queued' };
+  }
+
+  async status(request: StatusRequestDto) {
+    const { type, resource_id: resourceId, node_id: nodeId } = request;
+    const asker =
+      nodeId === undefined || nodeId === null ? undefined : askerOf({ ...request, node_id: nodeId });
+    const ticket = asker && ticketMoment({ ...request, node_id: asker.nodeId });
+    if (asker) await this.manager.execute(resourceId, { kind: 'claim', type, asker });
+    const state = await this.manager.read(resourceId);
+    return statusAnswer(statusOf(state, { type, asker, ticket }, this.options.policy));
+  }
+
+  /** The token is filled in before the first try, so that a try whose answer was lost is not repeated on the next holder. */
+  async forceRelease(request: ForceReleaseDto) {
+    const { type, resource_id: resourceId, reason } = request;
+    const token = request.token ?? holdOf(await this.manager.read(resourceId), type)?.token ?? 0;
+    const result = await this.manager.execute(resourceId, { kind: 'force-release', type, token, reason });
+    if (result.kind === 'refused') throw refusal(result, { released: false });
+    return unlockAnswer(result);
+  }
+
+  private async lockAnswer(request: LockRequestDto, result: WaitResult) {
+    const { policy } = this.options;
+    if (result.kind === 'refused') throw refusal(result, { acquired: false, skip: false });
+    if (result.kind !== 'lost') return lockAnswer(result, nameOf(request), request.node_id, policy);
+    if (await this.sessionEnded(request)) {
+      const ended = { kind: 'refused', code: 'SESSION_NOT_FOUND', error: 'the session has ended' } as const;
+      throw refusal(ended, { acquired: false, skip: false });
+    }
+    return lostAnswer(policy, await this.manager.referenceCount(request.resource_id));
+  }
+
+  private async sessionEnded({
+    session_id,
+    node_id,
+  }: {
+    session_id?: string;
+    node_id: string;
+  }): Promise<boolean> {
+    if (session_id === undefined || session_id === null) return false;
+    return !(await this.sessions.isOpen(session_id, node_id));
+  }
+}
+
+function nameOf({ type, resource_id: resourceId }: KeyDto): KeyName {
+  return { type, resourceId };
+}
+
+function holdOf(state: ResourceState, type: string) {
+  return state.keys.find((key) => key.type === type)?.hold;
+}

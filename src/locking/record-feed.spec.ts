@@ -1,0 +1,151 @@
+import { describe, expect, it } from 'vitest';
+import { FaultyStore } from '../../test/support/faulty-store.js';
+import { bench, deferred, Layer, longName } from '../../test/support/layer.js';
+import { plain } from '../../test/support/record-shelf.js';
+import { settled } from '../../test/support/simulated-clock.js';
+import { type Item, type Listing } from '../stores/state-store.interface.js';
+import { StoreError } from '../stores/store.error.js';
+import { headKey } from './records/item-keys.js';
+
+/** Two managers over one store; what the second sees waits for `feed.deliver()`. */
+async function two() {
+  const first = await bench();
+  const feed = new FaultyStore(first.store.inner, () => 0, { heldBack: 1 });
+  const second = await bench({}, { clock: first.clock, store: feed });
+  return { first, second, feed };
+}
+
+async function itemsOf(pages: Listing['pages']): Promise<Item[]> {
+  const items: Item[] = [];
+  for await (const page of pages) items.push(...page);
+  return items;
+}
+
+const crowd = (layer: Layer, count: number) =>
+  Promise.all(Array.from({ length: count }, (_, i) => layer.acquire(longName(i))));
+
+describe('RecordFeed', () => {
+  it('shows every manager the same events in the same order', async () => {
+    const { first, second, feed } = await two();
+    await first.layer.acquire('a');
+    await second.layer.acquire('b');
+    await second.layer.fail('a');
+    await first.layer.succeed('b');
+    feed.deliver();
+    expect(first.events.map(({ name }) => name)).toEqual([
+      'granted',
+      'queued',
+      'released',
+      'assigned',
+      'completed',
+    ]);
+    expect(second.events).toEqual(first.events);
+  });
+
+  it('brings a manager up to date without a command', async () => {
+    const { first, second, feed } = await two();
+    await crowd(first.layer, 60);
+    feed.deliver();
+    expect(plain(second.manager.peek('layer')!)).toEqual(plain(first.manager.peek('layer')!));
+    await first.layer.withdraw(longName(20));
+    await first.layer.withdraw(longName(59));
+    feed.deliver();
+    expect(plain(second.manager.peek('layer')!)).toEqual(plain(first.manager.peek('layer')!));
+    expect(second.store.gets).toBe(0);
+  });
+
+  it('lists again after a compaction: what is gone is forgotten, what is new is known', async () => {
+    const { first, second, feed } = await two();
+    const gone = new Layer(first.manager, 'gone');
+    await gone.acquire('a', { leaseMs: 0 });
+    feed.deliver();
+    expect(second.manager.peek('gone')).toBeDefined();
+    const [head] = await first.store.inner.get(0, [headKey('gone')]);
+    await first.store.inner.commit(0, [{ key: headKey('gone'), expect: head!.revision, delete: true }]);
+    await crowd(first.layer, 60);
+    feed.compact();
+    await settled();
+    expect(second.manager.peek('gone')).toBeUndefined();
+    expect(plain(second.manager.peek('layer')!)).toEqual(plain(first.manager.peek('layer')!));
+    await first.layer.withdraw(longName(5));
+    feed.deliver();
+    expect(second.events.at(-1)).toMatchObject({ name: 'withdrawn', nodeId: longName(5) });
+  });
+
+  /** The second lists a record whose head and parts are not of one moment. */
+  async function torn() {
+    const { first, second, feed } = await two();
+    await crowd(first.layer, 60);
+    second.store.onList = async (list) => {
+      const { cursor, pages } = await list();
+      const heads = (await itemsOf(pages)).filter(({ key }) => key === headKey('layer'));
+      await first.layer.withdraw(longName(20));
+      const after = await itemsOf((await first.store.inner.list(0)).pages);
+      return { cursor, pages: [heads, after.filter(({ key }) => key !== headKey('layer'))] };
+    };
+    return { first, second, feed };
+  }
+
+  it('reads a record again whose parts changed while they were listed', async () => {
+    const { first, second, feed } = await torn();
+    feed.compact();
+    await settled();
+    expect(plain(second.manager.peek('layer')!)).toEqual(plain(first.manager.peek('layer')!));
+  });
+
+  it('reads it until that succeeds, and whatever else changes meanwhile', async () => {
+    const { first, second, feed } = await torn();
+    let failures = 3;
+    second.store.onGet = (_keys, get) =>
+      failures-- > 0 ? Promise.reject(new StoreError('STORE_UNAVAILABLE', 'get', 'down')) : get();
+    feed.compact();
+    await settled();
+    await first.layer.withdraw(longName(30));
+    feed.deliver();
+    await settled();
+    expect(second.manager.peek('layer')?.keys).toEqual([]);
+    await first.clock.advance(3000);
+    expect(plain(second.manager.peek('layer')!)).toEqual(plain(first.manager.peek('layer')!));
+    expect(second.store.gets).toBeLessThan(8);
+  });
+
+  it('tries to list again until the store answers', async () => {
+    const { first, second, feed } = await two();
+    let failures = 3;
+    second.store.onList = (list) =>
+      failures-- > 0 ? Promise.reject(new StoreError('STORE_UNAVAILABLE', 'list', 'down')) : list();
+    feed.compact();
+    await first.layer.acquire('a');
+    await first.clock.advance(2000);
+    expect(second.manager.peek('layer')).toBeUndefined();
+    await first.clock.advance(2000);
+    expect(second.manager.peek('layer')?.keys[0]?.hold).toMatchObject({ nodeId: 'a' });
+  });
+
+  it('watches no more once it was stopped, not even at the end of a listing', async () => {
+    const { first, second, feed } = await two();
+    const gate = deferred();
+    second.store.onList = (list) => gate.promise.then(list);
+    feed.compact();
+    await second.manager.beforeApplicationShutdown();
+    gate.resolve();
+    await settled();
+    await first.layer.acquire('a');
+    feed.deliver();
+    expect(second.events).toEqual([]);
+  });
+
+  it('leaves alone what another version wrote, and refuses commands for it', async () => {
+    const { first, second, feed } = await two();
+    await first.layer.acquire('a');
+    feed.deliver();
+    const [head] = await first.store.inner.get(0, [headKey('layer')]);
+    const written = { key: headKey('layer'), expect: head!.revision, put: '{"v":99}' };
+    await first.store.inner.commit(0, [written]);
+    feed.deliver();
+    await expect(second.layer.acquire('b')).rejects.toMatchObject({ code: 'STORE_UNREADABLE' });
+    await expect(first.manager.read('layer')).rejects.toMatchObject({ code: 'STORE_UNREADABLE' });
+    const [kept] = await first.store.inner.get(0, [headKey('layer')]);
+    expect(kept?.value).toBe('{"v":99}');
+  });
+});

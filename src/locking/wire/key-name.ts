@@ -1,0 +1,5 @@
+/** A key as requests name it. */
+export interface KeyName {
+  readonly type: string;
+  readonly resourceId: string;
+}

@@ -1,0 +1,50 @@
+import { HttpException } from '@nestjs/common';
+import { type RefusalCode, type Refused } from '../../core/results.js';
+
+const STATUS: Record<RefusalCode, number> = {
+  RESOURCE_IN_USE: 403,
+  OPERATION_FAILED: 403,
+  LOCK_HELD: 403,
+  LOCK_NOT_FOUND: 403,
+  NOT_HOLDER: 403,
+  STALE_TOKEN: 403,
+  SESSION_NOT_FOUND: 403,
+  QUEUE_FULL: 429,
+  TOO_MANY_TYPES: 429,
+  REFCOUNT_DISABLED: 409,
+};
+
+/** What a person can do about it. */
+const ADVICE: Record<RefusalCode, string> = {
+  RESOURCE_IN_USE: 'Release the references first (GET /refcounts shows whose they are).',
+  OPERATION_FAILED: 'The node that did the work says that nobody can succeed; asking again starts a new try.',
+  LOCK_HELD: 'Ask again later.',
+  LOCK_NOT_FOUND:
+    'It was released, it expired, or it was never granted: check GET /lock/status before working on.',
+  NOT_HOLDER: 'Only its holder can release or renew it; send the session_id or the token you were given.',
+  STALE_TOKEN: 'The lock has passed on since you were granted it: stop the work, do not publish its result.',
+  SESSION_NOT_FOUND: 'Open a new session (POST /sessions); everything the old one held has been given up.',
+  QUEUE_FULL: 'Ask again later, or raise MAX_QUEUE_LENGTH.',
+  TOO_MANY_TYPES: 'Use fewer operation types on one resource.',
+  REFCOUNT_DISABLED: 'Ask the content side, or set REFCOUNT_MODE=server.',
+};
+
+export interface RefusalBody {
+  readonly error: string;
+  readonly code: RefusalCode;
+  readonly message: string;
+}
+
+export function refusalStatus({ code }: Refused): number {
+  return STATUS[code];
+}
+
+export function refusalBody({ code, error }: Refused): RefusalBody {
+  const sentence = error.charAt(0).toUpperCase() + error.slice(1);
+  return { error, code, message: `${sentence}. ${ADVICE[code]}` };
+}
+
+/** The refusal as what Nest throws; `shape` are the fields its endpoint promises beside the error. */
+export function refusal(refused: Refused, shape: object = {}): HttpException {
+  return new HttpException({ ...shape, ...refusalBody(refused) }, refusalStatus(refused));
+}
