@@ -8,7 +8,7 @@ const outcome = { success: true, error: '', fatal: false };
 const value = 'x'.repeat(300);
 
 async function rawCycles(store, concurrency) {
-  const revisions = new Array(concurrency).fill('absent');
+  const revisions = Array.from({ length: concurrency }, () => 'absent');
   return rate(concurrency, MILLISECONDS, async (worker) => {
     for (let commit = 0; commit < 2; commit++) {
       const write = { key: `raw/${worker}`, expect: revisions[worker], put: value + revisions[worker] };

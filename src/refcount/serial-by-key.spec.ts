@@ -25,7 +25,7 @@ describe('SerialByKey', () => {
     await Promise.all([
       turns.run('key', async () => void seen.push('first')),
       turns.run('key', async () => {
-        setImmediate(() => turns.run('key', async () => void seen.push('third')).then(third.open));
+        setImmediate(() => void turns.run('key', async () => void seen.push('third')).then(third.open));
         await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
         seen.push('second');
       }),

@@ -80,20 +80,21 @@ export class Crowd {
     const type = pick(random, TYPES);
     const { token, ticket } = this.knownTo(resourceId, type, asker);
     const leaseMs = pick(random, [undefined, undefined, 900]);
-    const dice = random();
-    if (token !== undefined && dice < 0.5) {
+    const ending = random();
+    if (token !== undefined && ending < 0.5) {
       const outcome = pick(random, [SUCCESS, SUCCESS, FAILURE, FATAL]);
       return { kind: 'release', type, asker, token: pick(random, [token, undefined]), ...outcome };
     }
-    if (token !== undefined && dice < 0.7) return { kind: 'renew', type, asker, token };
-    if (token !== undefined && dice < 0.72) {
+    if (token !== undefined && ending < 0.7) return { kind: 'renew', type, asker, token };
+    if (token !== undefined && ending < 0.75) {
       return { kind: 'force-release', type, token, reason: 'by hand' };
     }
-    if (dice < 0.76) return { kind: 'withdraw', type, asker, ticket, error: 'cancelled' };
-    if (dice < 0.8) return { kind: 'claim', type, asker };
-    if (dice < 0.83) return { kind: 'add-reference', nodeId: asker.nodeId };
-    if (dice < 0.85) return { kind: 'release-reference', nodeId: asker.nodeId };
-    if (dice < 0.86) return { kind: 'end-session', type, asker, error: 'session over' };
+    const dice = random();
+    if (dice < 0.08) return { kind: 'withdraw', type, asker, ticket, error: 'cancelled' };
+    if (dice < 0.14) return { kind: 'claim', type, asker };
+    if (dice < 0.17) return { kind: 'add-reference', nodeId: asker.nodeId };
+    if (dice < 0.2) return { kind: 'release-reference', nodeId: asker.nodeId };
+    if (dice < 0.22) return { kind: 'end-session', type, asker, error: 'session over' };
     const absent = pick(random, [undefined, undefined, undefined, true]);
     return { kind: 'acquire', type, asker, ticket: pick(random, [ticket, undefined]), leaseMs, absent };
   }

@@ -20,7 +20,7 @@ const MAP_BYTES = 2 ** 30;
 const keyEncoder = {
   writeKey(key: string | typeof OWNER_RECORD, target: Buffer, start: number): number {
     target[start] = key === OWNER_RECORD ? OWNER_TAG : ITEM_TAG;
-    return key === OWNER_RECORD ? start + 1 : writeExact(key as string, target, start + 1);
+    return key === OWNER_RECORD ? start + 1 : writeExact(key, target, start + 1);
   },
   readKey(source: Buffer, start: number, end: number): string {
     return decodeExact(source, start + 1, end);
