@@ -39,7 +39,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { maxLength: 150, size: 'max' },
 );
 
-describe('Deadlines', () => {
+describe('Deadlines', { timeout: 20_000 }, () => {
   it('fires as a sorted list would, through every rescheduling and cancelling', async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (history) => {

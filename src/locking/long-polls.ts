@@ -1,7 +1,7 @@
 import { type BeforeApplicationShutdown, Inject, Injectable } from '@nestjs/common';
 import { type ServerResponse } from 'node:http';
 import { type CancelTimer, CLOCK, type Clock } from '../common/clock.interface.js';
-import { askerKey } from '../core/chunked-list.js';
+import { type Asker, askerKey } from '../core/chunked-list.js';
 import { type Acquire, type Command } from '../core/commands.js';
 import { type Moment } from '../core/moment.js';
 import { positionOf } from '../core/queue.js';
@@ -27,7 +27,9 @@ export interface LongPoll {
  */
 @Injectable()
 export class LongPolls implements BeforeApplicationShutdown {
+  /** The latest poll of each asker and key. */
   private readonly waits = new Map<string, OpenWait>();
+  private stopping = false;
 
   constructor(
     private readonly manager: LockManager,
@@ -42,47 +44,67 @@ export class LongPolls implements BeforeApplicationShutdown {
 
   async ask(poll: LongPoll): Promise<WaitResult> {
     const { resourceId, acquire } = poll;
-    const result = await this.manager.execute(resourceId, { ...acquire, deliveredLater: true });
-    const delivery =
-      result.kind === 'queued'
-        ? await this.wait(poll, result.ticket)
-        : atOnce(result, this.manager.peek(resourceId), acquire);
-    this.followUp(poll, delivery);
-    return delivery.result;
+    this.supersede(resourceId, acquire.type, acquire.asker);
+    const name = nameOf(resourceId, acquire.type, acquire.asker);
+    const wait = new OpenWait(poll);
+    this.waits.set(name, wait);
+    try {
+      const result = await this.manager.execute(resourceId, { ...acquire, deliveredLater: true });
+      const delivery =
+        result.kind === 'queued'
+          ? await this.wait(wait, result, result.ticket)
+          : atOnce(result, this.manager.peek(resourceId), acquire);
+      this.followUp(poll, delivery);
+      return delivery.result;
+    } finally {
+      if (this.waits.get(name) === wait) this.waits.delete(name);
+    }
+  }
+
+  /**
+   * The asker asks anew: from now on its wait does not depend on an older poll, which is answered at once. To be called
+   * before the new request is applied, lest the older connection drops in between and takes the wait with it.
+   */
+  supersede(resourceId: string, type: string, asker: Asker): void {
+    const older = this.waits.get(nameOf(resourceId, type, asker));
+    if (older) this.release(older);
   }
 
   beforeApplicationShutdown(): void {
-    for (const wait of [...this.waits.values()]) wait.end({ result: this.queued(wait) });
+    this.stopping = true;
+    for (const wait of [...this.waits.values()]) this.release(wait);
   }
 
-  private async wait(poll: LongPoll, ticket: Moment): Promise<Delivery> {
-    const name = `${poll.resourceId}\u0000${poll.acquire.type}\u0000${askerKey(poll.acquire.asker)}`;
-    const older = this.waits.get(name);
-    older?.end({ result: this.queued(older) });
-    const wait = new OpenWait(poll, ticket);
-    this.waits.set(name, wait);
-    const { resourceId } = poll;
+  /** Answers a poll `queued`; its wait stays. */
+  private release(wait: OpenWait): void {
+    wait.released = true;
+    if (wait.ticket) wait.end({ result: this.queued(wait, wait.ticket) });
+  }
+
+  private async wait(wait: OpenWait, result: WaitResult, ticket: Moment): Promise<Delivery> {
+    if (wait.released || this.stopping) return { result };
+    const { resourceId, acquire, waitMs, response } = wait.poll;
+    wait.ticket = ticket;
     const look = () => {
-      const end = waitEnd(this.manager.peek(resourceId), poll.acquire, ticket, null);
+      const end = waitEnd(this.manager.peek(resourceId), acquire, ticket, null);
       if (end) wait.end(end);
     };
     wait.onEnd(this.listeners.listen(resourceId, look));
-    wait.onEnd(this.clock.after(poll.waitMs, () => wait.end(this.timedOut(wait))));
+    wait.onEnd(this.clock.after(waitMs, () => wait.end(this.timedOut(wait, ticket))));
     this.keepAsking(wait);
-    const dropped = () => wait.end({ result: { kind: 'lost' }, undelivered: this.leaving(wait) });
-    poll.response.once('close', dropped);
-    wait.onEnd(() => poll.response.removeListener('close', dropped));
-    if (poll.response.destroyed) dropped();
+    const dropped = () => wait.end({ result: { kind: 'lost' }, undelivered: leaving(wait.poll, ticket) });
+    response.once('close', dropped);
+    wait.onEnd(() => response.removeListener('close', dropped));
+    if (response.destroyed) dropped();
     look();
-    const end = await wait.ended;
-    if (this.waits.get(name) === wait) this.waits.delete(name);
+    const { before, ...end } = await wait.ended;
+    if (before) await this.manager.execute(resourceId, before);
     return this.counted(resourceId, end);
   }
 
-  private timedOut(wait: OpenWait): Delivery {
-    if (!wait.poll.leaveOnTimeout) return { result: this.queued(wait) };
-    this.run(wait.poll.resourceId, this.leaving(wait));
-    return { result: { kind: 'lost' } };
+  private timedOut(wait: OpenWait, ticket: Moment): Ended {
+    if (!wait.poll.leaveOnTimeout) return { result: this.queued(wait, ticket) };
+    return { result: { kind: 'lost' }, before: leaving(wait.poll, ticket) };
   }
 
   /** An open long poll counts as asking. */
@@ -97,17 +119,12 @@ export class LongPolls implements BeforeApplicationShutdown {
     wait.onEnd(cancel);
   }
 
-  private queued({ poll, ticket }: OpenWait): WaitResult {
+  private queued({ poll }: OpenWait, ticket: Moment): WaitResult {
     const { asker, type } = poll.acquire;
     const state = this.manager.peek(poll.resourceId);
     const key = state && keyOf(state, type);
     const position = key ? positionOf(key, asker, this.policy) : 1;
     return { kind: 'queued', position, ticket, referenceCount: null };
-  }
-
-  private leaving({ poll, ticket }: OpenWait): Command {
-    const { type, asker } = poll.acquire;
-    return { kind: 'withdraw', type, asker, ticket, error: 'its long poll ended' };
   }
 
   private async counted(resourceId: string, delivery: Delivery): Promise<Delivery> {
@@ -130,15 +147,29 @@ export class LongPolls implements BeforeApplicationShutdown {
   }
 }
 
+function nameOf(resourceId: string, type: string, asker: Asker): string {
+  return `${resourceId}\u0000${type}\u0000${askerKey(asker)}`;
+}
+
+function leaving({ acquire: { type, asker } }: LongPoll, ticket: Moment): Command {
+  return { kind: 'withdraw', type, asker, ticket, error: 'its long poll ended' };
+}
+
+/** How a wait ended, and what must be done before that is told. */
+interface Ended extends Delivery {
+  readonly before?: Command;
+}
+
 class OpenWait {
-  readonly ended: Promise<Delivery>;
-  private resolve!: (delivery: Delivery) => void;
+  readonly ended: Promise<Ended>;
+  /** Of the wait, once it is queued. */
+  ticket: Moment | undefined;
+  /** The wait no longer depends on this poll. */
+  released = false;
+  private resolve!: (end: Ended) => void;
   private cleanUps: CancelTimer[] = [];
 
-  constructor(
-    readonly poll: LongPoll,
-    readonly ticket: Moment,
-  ) {
+  constructor(readonly poll: LongPoll) {
     this.ended = new Promise((resolve) => (this.resolve = resolve));
   }
 
@@ -146,8 +177,8 @@ class OpenWait {
     this.cleanUps.push(cleanUp);
   }
 
-  end(delivery: Delivery): void {
+  end(end: Ended): void {
     for (const cleanUp of this.cleanUps.splice(0)) cleanUp();
-    this.resolve(delivery);
+    this.resolve(end);
   }
 }

@@ -3,39 +3,56 @@ import { type Logger, pino } from 'pino';
 
 export const PINO = Symbol('PINO');
 
-/** Nest's own messages as structured lines, with ours. */
+/** Parts of Nest that say at every start what they have found: news only to somebody who looks for a mistake in it. */
+const CHATTER: ReadonlySet<unknown> = new Set(['InstanceLoader', 'RoutesResolver', 'RouterExplorer']);
+
+type Level = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal';
+
+/** Nest's own messages as structured lines, with ours. An object as message gives the line its fields. */
 @Injectable()
 export class PinoLogger implements LoggerService, OnApplicationShutdown {
   constructor(@Inject(PINO) private readonly pino: Logger) {}
 
   log(message: unknown, context?: string): void {
-    this.pino.info({ context }, String(message));
+    this.write(CHATTER.has(context) ? 'debug' : 'info', message, context);
   }
 
   warn(message: unknown, context?: string): void {
-    this.pino.warn({ context }, String(message));
+    this.write('warn', message, context);
   }
 
   error(message: unknown, ...rest: unknown[]): void {
-    const context = rest.at(-1);
-    if (message instanceof Error) this.pino.error({ context, err: message }, message.message);
-    else this.pino.error({ context, stack: rest.length > 1 ? rest[0] : undefined }, String(message));
+    this.write('error', message, rest.at(-1), rest.length > 1 ? rest[0] : undefined);
+  }
+
+  fatal(message: unknown, context?: string): void {
+    this.write('fatal', message, context);
   }
 
   debug(message: unknown, context?: string): void {
-    this.pino.debug({ context }, String(message));
+    this.write('debug', message, context);
   }
 
   verbose(message: unknown, context?: string): void {
-    this.pino.trace({ context }, String(message));
+    this.write('trace', message, context);
   }
 
-  onApplicationShutdown(): void {
-    this.pino.flush();
+  onApplicationShutdown(): Promise<void> {
+    return new Promise((resolve) => this.pino.flush(() => resolve()));
+  }
+
+  private write(level: Level, message: unknown, context: unknown, stack?: unknown): void {
+    if (message instanceof Error) this.pino[level]({ context, err: message }, message.message);
+    else if (typeof message === 'object') this.pino[level]({ context, ...message });
+    else this.pino[level]({ context, stack }, String(message));
   }
 }
 
+/** Soon enough for somebody who looks on. */
+const FLUSH_MS = 200;
+
 /** Lines are written after the answer, some at a time: a crash may lose the last of them. */
 export function createPino(level: string): Logger {
-  return pino({ level, base: null }, pino.destination({ sync: false, minLength: 4096 }));
+  const destination = pino.destination({ sync: false, minLength: 4096, periodicFlush: FLUSH_MS });
+  return pino({ level, base: null }, destination);
 }

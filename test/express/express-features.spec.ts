@@ -12,7 +12,6 @@ let directory: string;
 
 /** One route for each thing that programs do with Express's requests and responses. */
 function everything(app: Express): void {
-  app.disable('etag').disable('x-powered-by');
   app.use(helmet());
   app.use((_, res, next) => {
     res.set('X-Request-Id', '7').vary('Origin');
@@ -84,7 +83,10 @@ describe('Express on our adapter', () => {
     directory = await mkdtemp(join(tmpdir(), 'holdfast-express-'));
     await writeFile(join(directory, 'a file.txt'), 'content of a file');
     ours = await serveExpress(new FastExpressAdapter(), everything);
-    stock = await serveExpress(new ExpressAdapter(), everything);
+    stock = await serveExpress(
+      new ExpressAdapter(express().disable('etag').disable('x-powered-by')),
+      everything,
+    );
   });
 
   afterAll(async () => {
@@ -139,9 +141,17 @@ describe('Express on our adapter', () => {
   });
 
   it('sends no ETag and no X-Powered-By', async () => {
-    const { headers } = await look(ours, '/json', {});
-    expect(Object.keys(headers)).not.toContain('etag');
-    expect(Object.keys(headers)).not.toContain('x-powered-by');
+    const plain = await serveExpress(new FastExpressAdapter(), (app) =>
+      app.get('/', (_, res) => void res.json({})),
+    );
+    const { headers } = await look(plain, '/', {});
+    await plain.close();
+    expect(Object.keys(headers).toSorted()).toEqual([
+      'connection',
+      'content-length',
+      'content-type',
+      'keep-alive',
+    ]);
   });
 
   it('believes a proxy only when told to', async () => {
@@ -159,5 +169,6 @@ describe('Express on our adapter', () => {
   it('refuses a query that is not valid UTF-8, and shows a key given twice as a list', async () => {
     expect((await look(ours, '/request/1?a=%ff', {})).body).toContain('not valid percent-encoded');
     expect((await look(ours, '/request/1?a=1&a=2', {})).body).toContain('"query":{"a":["1","2"]}');
+    expect((await look(ours, `/request/1?${'x&'.repeat(2000)}a=1&a=2`, {})).body).toContain('"a":["1","2"]}');
   });
 });

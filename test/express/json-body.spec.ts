@@ -9,7 +9,7 @@ import {
   Module,
   Post,
 } from '@nestjs/common';
-import { type Response } from 'express';
+import { type Request, type Response } from 'express';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   BATCH_LIMIT_BYTES,
@@ -19,6 +19,7 @@ import {
 import { RawConnection, serveNest, type Server } from './servers.js';
 
 let handled = 0;
+let refused = 0;
 
 @Controller()
 class Echo {
@@ -33,6 +34,7 @@ class Echo {
 @Catch(HttpException)
 class OneFilter implements ExceptionFilter {
   catch(error: HttpException, host: ArgumentsHost) {
+    refused++;
     host
       .switchToHttp()
       .getResponse<Response>()
@@ -53,6 +55,11 @@ const chunk = (text: string) => `${Buffer.byteLength(text).toString(16)}\r\n${te
 
 const CHUNKED =
   'POST /echo HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
+
+const ANNOUNCED =
+  'POST /echo HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 99999999\r\n\r\n';
+
+const MEGABYTE = 1024 * 1024;
 
 describe('the reader of JSON bodies', () => {
   let server: Server;
@@ -146,10 +153,12 @@ describe('the reader of JSON bodies', () => {
     expect(await send(body)).toEqual(refusal(400, 'INVALID_JSON'));
   });
 
-  it('leaves out keys that lead to prototypes, however they are spelt', async () => {
-    const body = String.raw`{"__proto__":{"a":1},"b":{"\u005f_proto__":{"c":1},"constructor":{"prototype":{}}},"d":"__proto__"}`;
-    const answer = await send(body);
-    expect(JSON.stringify(answer.body)).toBe('{"b":{},"d":"__proto__"}');
+  it.each([
+    ['{"__proto__":{"a":1},"b":{"__proto__":{"c":1}},"d":"__proto__"}', '{"b":{},"d":"__proto__"}'],
+    ['{"constructor":{"prototype":{"a":1}},"b":[{"constructor":1}]}', '{"b":[{}]}'],
+    [String.raw`{"\u005f_proto__":{"a":1},"\u0063onstructor":1}`, '{}'],
+  ])('leaves out keys that lead to prototypes: %s', async (body, kept) => {
+    expect(JSON.stringify((await send(body)).body)).toBe(kept);
     expect(({} as Record<string, unknown>)['a']).toBeUndefined();
   });
 
@@ -176,20 +185,21 @@ describe('the reader of JSON bodies', () => {
 
   it('refuses by the announced length, before the body comes', async () => {
     const connection = await RawConnection.open(server.port);
-    connection.send(
-      'POST /echo HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 99999999\r\n\r\n',
-    );
+    connection.send(ANNOUNCED);
     expect(await connection.until('"BODY_TOO_LARGE"')).toContain('HTTP/1.1 413 ');
     connection.socket.destroy();
   });
 
   it('refuses a body of unknown length as soon as it is too long, and only once', async () => {
+    const before = refused;
     const connection = await RawConnection.open(server.port);
     connection.send(CHUNKED + chunk(objectOf(BODY_LIMIT_BYTES)) + chunk(' '));
     await connection.until('"BODY_TOO_LARGE"');
     connection.send(`${chunk('more')}0\r\n\r\n${CHUNKED}${chunk('{"next":1}')}0\r\n\r\n`);
-    const answers = await connection.until('"next":1');
-    expect(answers.match(/HTTP\/1.1 \d+/g)).toEqual(['HTTP/1.1 413', 'HTTP/1.1 201']);
+    await connection.until('"next":1');
+    const answers = await connection.send(`${CHUNKED}${chunk('{"last":1}')}0\r\n\r\n`).until('"last":1');
+    expect(answers.match(/HTTP\/1.1 \d+/g)).toEqual(['HTTP/1.1 413', 'HTTP/1.1 201', 'HTTP/1.1 201']);
+    expect(refused).toBe(before + 1);
     connection.socket.destroy();
   });
 
@@ -203,12 +213,13 @@ describe('the reader of JSON bodies', () => {
     connection.socket.destroy();
   });
 
-  it('cuts off a refused sender who does not stop', async () => {
+  it.each([
+    ['of unknown length', CHUNKED, chunk('x'.repeat(MEGABYTE))],
+    ['of known length', ANNOUNCED, 'x'.repeat(MEGABYTE)],
+  ])('cuts off a refused sender %s who does not stop', async (_, head, block) => {
     const connection = await RawConnection.open(server.port);
-    connection.send(CHUNKED);
-    const block = chunk('x'.repeat(1024 * 1024));
-    for (let sent = 0; sent <= DISCARD_LIMIT_BYTES + 2 * 1024 * 1024; sent += 1024 * 1024)
-      connection.send(block);
+    connection.send(head);
+    for (let sent = 0; sent <= DISCARD_LIMIT_BYTES + 2 * MEGABYTE; sent += MEGABYTE) connection.send(block);
     expect(await connection.toEnd()).toContain('"BODY_TOO_LARGE"');
   });
 
@@ -225,5 +236,21 @@ describe('the reader of JSON bodies', () => {
     reset.send(half).socket.resetAndDestroy();
     expect(await send('{"alive":true}')).toMatchObject({ status: 201 });
     expect(handled).toBe(before + 1);
+  });
+
+  it('leaves alone a body that somebody has read before', async () => {
+    const other = await serveNest(App, (app) =>
+      app.use((req: Request, _: Response, next: () => void) => {
+        req.body = { read: 'before' };
+        next();
+      }),
+    );
+    const response = await fetch(`${other.url}/echo`, {
+      method: 'POST',
+      headers: JSON_HEADERS,
+      body: '{"a":1}',
+    });
+    expect(await response.json()).toEqual({ body: { read: 'before' } });
+    await other.close();
   });
 });

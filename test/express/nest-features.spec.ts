@@ -1,4 +1,7 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import {
   BadRequestException,
   Body,
@@ -107,9 +110,15 @@ class Answers {
   @Get('tagged') @Header('ETag', '"1"') tagged() {
     return { tagged: true };
   }
+  @Get('dated') @Header('Last-Modified', new Date(0).toUTCString()) dated() {
+    return { dated: true };
+  }
   @Get('redirect') @Redirect('/object', 307) redirect() {}
   @Get('error') error() {
     return new Error('returned, not thrown');
+  }
+  @Get('error/500') @HttpCode(500) error500() {
+    return Object.assign(new Error('returned'), { secret: 'never sent' });
   }
   @Get('throws') throws() {
     throw new Error('secret');
@@ -162,11 +171,19 @@ class App {
   }
 }
 
-async function look(server: Server, path: string, init: RequestInit) {
-  const response = await fetch(server.url + path, { redirect: 'manual', ...init });
-  const { date: _, etag, 'x-powered-by': __, ...headers } = Object.fromEntries(response.headers);
+/** As a client sees it, without what differs by time or on purpose. `fetch` would bypass every cache. */
+async function look(server: Server, path: string, { method = 'GET', headers = {}, body = '' }: Question) {
+  const request = httpRequest(server.url + path, { method, headers }).end(body);
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  const { date: _, etag, 'x-powered-by': __, ...rest } = response.headers;
   const own = etag?.startsWith('W/') ? {} : { etag };
-  return { status: response.status, headers: { ...headers, ...own }, body: await response.text() };
+  return { status: response.statusCode, headers: { ...rest, ...own }, body: await text(response) };
+}
+
+interface Question {
+  method?: string;
+  headers?: Record<string, string>;
+  body?: string;
 }
 
 describe('Nest on our adapter', () => {
@@ -181,7 +198,7 @@ describe('Nest on our adapter', () => {
 
   const ANSWERS =
     'object list undefined null text number false buffer stream observable unserialisable circular typed chunked ' +
-    'headed 204 205 tagged redirect error throws refuses errortext pipe/7?a=1 pipe/x guarded wrapped passthrough own events nowhere';
+    'headed 204 205 tagged redirect error error/500 throws refuses errortext pipe/7?a=1 pipe/x guarded wrapped passthrough own events nowhere';
 
   it.each(ANSWERS.split(' '))('answers GET /%s as on the stock adapter', async (path) => {
     expect(await look(ours, `/${path}`, {})).toEqual(await look(stock, `/${path}`, {}));
@@ -195,15 +212,23 @@ describe('Nest on our adapter', () => {
     },
   );
 
-  it.each<[string, RequestInit]>([
+  it.each<[string, Question]>([
     ['/tagged', { headers: { 'if-none-match': '"1"' } }],
     ['/tagged', { headers: { 'if-none-match': '"2"' } }],
+    ['/dated', { headers: { 'if-modified-since': new Date(0).toUTCString() } }],
     ['/guarded', { headers: { 'x-key': 'right' } }],
     ['/body', { method: 'POST', body: '{"a":1}', headers: { 'content-type': 'application/json' } }],
     ['/object', { method: 'OPTIONS' }],
     ['/object', { method: 'DELETE' }],
   ])('answers %s with %j as the stock one', async (path, init) => {
     expect(await look(ours, path, init)).toEqual(await look(stock, path, init));
+  });
+
+  it('answers 304 to a client that has what the handler tagged', async () => {
+    expect(await look(ours, '/tagged', { headers: { 'if-none-match': '"1"' } })).toMatchObject({
+      status: 304,
+      body: '',
+    });
   });
 });
 

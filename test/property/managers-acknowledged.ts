@@ -4,7 +4,7 @@ import { type ResourceState } from '../../src/core/state.js';
 import { type Answer } from './managers-crowd.js';
 import { type Witness } from './managers-witness.js';
 
-const ENDED_BY = ['released', 'expired', 'completed', 'failed'];
+const ENDED_BY = new Set(['released', 'expired', 'completed', 'failed']);
 
 /** Whatever a client was told has happened, and happened to it. */
 export function checkAnswers(answers: readonly Answer[], witness: Witness): void {
@@ -35,7 +35,7 @@ export function checkAnswers(answers: readonly Answer[], witness: Witness): void
       const end = witness.find(
         resourceId,
         (event) =>
-          ENDED_BY.includes(event.name) &&
+          ENDED_BY.has(event.name) &&
           event.type === type &&
           event.nodeId === asker.nodeId &&
           event.success === command.success &&

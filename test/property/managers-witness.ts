@@ -10,7 +10,7 @@ export interface Witnessed {
   readonly event: LockEvent;
 }
 
-const ENDS = ['released', 'expired', 'completed', 'failed'];
+const ENDS = new Set(['released', 'expired', 'completed', 'failed']);
 
 /** Sees every commit of a store itself, without a manager between, and judges what it saw. */
 export class Witness {
@@ -37,7 +37,7 @@ export class Witness {
         expect(event.token).toBeGreaterThan(newest.get(resourceId) ?? 0);
         held.set(place, event.token!);
         newest.set(resourceId, event.token!);
-      } else if (ENDS.includes(event.name) && event.token !== undefined) {
+      } else if (ENDS.has(event.name) && event.token !== undefined) {
         expect(held.get(place), `${place} is held when its run ends`).toBe(event.token);
         held.delete(place);
       }

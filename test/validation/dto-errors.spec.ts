@@ -14,7 +14,7 @@ import { describe, expect, it } from 'vitest';
 import { checkInput } from '../../src/common/validation/check-input.js';
 import { type Class } from '../../src/common/validation/class.js';
 import { DtoError } from '../../src/common/validation/dto-error.js';
-import { type Source } from '../../src/common/validation/dto-validator.js';
+import { DtoValidator, type Source } from '../../src/common/validation/dto-validator.js';
 import { ItemDto } from './dtos.js';
 
 /** A class `Dto` with one property `field`, decorated so. */
@@ -49,6 +49,13 @@ class Twice {
 }
 
 const compile = (dto: Class, source: Source = 'json') => checkInput(dto, {}, source);
+
+describe('a DTO', () => {
+  it('is compiled once for each source', () => {
+    expect(DtoValidator.for(ItemDto, 'json')).toBe(DtoValidator.for(ItemDto, 'json'));
+    expect(DtoValidator.for(ItemDto, 'query')).not.toBe(DtoValidator.for(ItemDto, 'json'));
+  });
+});
 
 describe('a DTO that cannot be compiled', () => {
   it.each<[string, string, PropertyDecorator[]]>([

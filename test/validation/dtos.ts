@@ -79,8 +79,8 @@ export function IsNotLessThan(other: string): PropertyDecorator {
       constraints: [other],
       validator: {
         validate: (value: unknown, args?: ValidationArguments) => {
-          const neighbours = args?.object as Record<string, unknown> | undefined;
-          return Number(value) >= Number(neighbours?.[other] ?? 0);
+          const least = (args?.object as Record<string, unknown> | undefined)?.[other];
+          return typeof value === 'number' && (typeof least !== 'number' || value >= least);
         },
         defaultMessage: () => '$property must not be less than $constraint1',
       },

@@ -24,6 +24,7 @@ const BATCH_PATH = /\/batch\/?$/i;
  *
  * Refuses with `BODY_TOO_LARGE`, `UNSUPPORTED_MEDIA_TYPE` or `INVALID_JSON` (as `HttpException`s, for the app's filter)
  * as soon as it knows. A missing content type is refused too: browsers may send such a body across sites unasked.
+ * Nothing happens for a sender who goes away in the middle: there is nobody to answer, and `close` tells whoever cares.
  * A refused request costs its connection only if it goes on sending past `DISCARD_LIMIT_BYTES`.
  *
  * Keeps no raw body, and does not carry the asynchronous context (`AsyncLocalStorage`) of middleware before it.
@@ -61,7 +62,7 @@ export class JsonBodyReader {
       }
       next();
     };
-    req.on('data', onData).on('end', onEnd).on('error', ignoreAbort);
+    req.on('data', onData).on('end', onEnd);
   }
 }
 
@@ -102,12 +103,8 @@ function joined(chunks: readonly Buffer[]): Buffer {
 
 function discardRest(req: IncomingMessage): void {
   let left = DISCARD_LIMIT_BYTES;
-  req.on('error', ignoreAbort);
   req.on('data', (chunk: Buffer) => {
     left -= chunk.length;
     if (left < 0) req.destroy();
   });
 }
-
-/** The sender went away in the middle: there is nobody to answer, and `close` tells whoever cares. */
-function ignoreAbort(): void {}

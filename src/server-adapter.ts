@@ -1,0 +1,43 @@
+import { type ServerResponse } from 'node:http';
+import { Logger } from '@nestjs/common';
+import { type Request } from 'express';
+import { FastExpressAdapter } from './common/express/fast-express.adapter.js';
+import { REQUEST_ID_HEADER } from './logging/request-id.js';
+
+/** Answers under way when the server is told to stop have this long; the process must be gone after five seconds. */
+const DRAIN_MS = 2000;
+
+/** How soon a connection is closed after its last answer while the server is stopping. */
+const SWEEP_MS = 20;
+
+/**
+ * The adapter of the server itself. Answers of 500 and above are logged with the id of their request, directly behind the
+ * line that says what was wrong. `close` lets answers under way finish, and then waits for nobody.
+ */
+export class ServerAdapter extends FastExpressAdapter {
+  private readonly failures = new Logger('Http');
+
+  override reply(response: ServerResponse, body: unknown, statusCode?: number): unknown {
+    const status = statusCode ?? response.statusCode;
+    if (status >= 500) this.logFailure(response, status, body);
+    return super.reply(response, body, statusCode);
+  }
+
+  /** Connections kept alive by their clients would keep the process alive, too. */
+  override async close(): Promise<void> {
+    const closed = super.close();
+    const sweep = setInterval(() => this.httpServer.closeIdleConnections(), SWEEP_MS);
+    const cut = setTimeout(() => this.httpServer.closeAllConnections(), DRAIN_MS);
+    await closed;
+    clearInterval(sweep);
+    clearTimeout(cut);
+  }
+
+  private logFailure(response: ServerResponse, status: number, body: unknown): void {
+    const { method, originalUrl: url } = response.req as Request;
+    const { code } = (body ?? {}) as { code?: string };
+    const line = { request_id: response.getHeader(REQUEST_ID_HEADER), method, url, status, code };
+    if (status === 500) this.failures.error(line);
+    else this.failures.warn(line);
+  }
+}
