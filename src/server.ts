@@ -1,4 +1,9 @@
-import { type DynamicModule, type INestApplication, type NestApplicationOptions, type Type } from '@nestjs/common';
+import {
+  type DynamicModule,
+  type INestApplication,
+  type NestApplicationOptions,
+  type Type,
+} from '@nestjs/common';
 import { HttpAdapterHost, NestFactory } from '@nestjs/core';
 import { SwaggerModule } from '@nestjs/swagger';
 import helmet from 'helmet';

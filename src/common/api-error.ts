@@ -32,6 +32,7 @@ export const INTERNAL_ERROR: ApiError = {
 function bodyOf(error: HttpException): ApiError['body'] {
   const body = error.getResponse();
   if (typeof body === 'object' && 'code' in body) return body as ApiError['body'];
-  const code = error.getStatus() === 404 ? 'NOT_FOUND' : error.name.replace(/Exception$/, '').toUpperCase();
+  const name = error.name.replace(/Exception$/, '');
+  const code = name.replace(/(?<=[a-z])(?=[A-Z])/g, '_').toUpperCase();
   return { code, message: error.message };
 }

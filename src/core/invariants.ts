@@ -2,7 +2,7 @@ import { askerKey } from './chunked-list.js';
 import { isLater } from './moment.js';
 import { type Policy } from './policy.js';
 import { isDeleteHeld } from './judge.js';
-import { type KeyState, keyOf, queueLength, type ResourceState } from './state.js';
+import { forEachChunk, type KeyState, keyOf, queueLength, type ResourceState } from './state.js';
 
 /** What must hold of every settled state, whatever happened before it. */
 export function checkState(state: ResourceState, policy: Policy): void {
@@ -69,18 +69,16 @@ function checkTokens(state: ResourceState): void {
 }
 
 function checkChunks(state: ResourceState): void {
-  const lists = [
-    state.references,
-    ...state.keys.flatMap((key) => [key.dismissals, ...key.lanes.map((lane) => lane.waiters)]),
-  ];
-  const ids = lists.flatMap((list) => list.chunks.map((chunk) => chunk.id));
+  const chunks: { id: number; revision: number }[] = [];
+  forEachChunk(state, (chunk) => chunks.push(chunk));
+  const ids = chunks.map((chunk) => chunk.id);
   checkDistinct(ids.map(String), 'chunks have names of their own');
   check(
     ids.every((id) => id < state.nextChunkId),
     'chunk names are not given out twice',
   );
   check(
-    lists.every((list) => list.chunks.every((chunk) => chunk.revision > 0)),
+    chunks.every((chunk) => chunk.revision > 0),
     'chunks are settled',
   );
 }

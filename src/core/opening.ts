@@ -24,7 +24,7 @@ export interface Subscriber {
 }
 
 /**
- * What a subscriber is told when it comes: what it missed, or the present truth. Never an old success for the present
+ * What a subscriber is told when it comes, oldest first: what it missed, or the present truth. Never an old success for the present
  * one, and never another node's hand-over to one that asks for nothing missed.
  */
 export function openingEvents(
@@ -42,11 +42,12 @@ export function openingEvents(
   if (dismissal) tell(ofOutcome(dismissal.outcome));
   if (asker && key.hold && sameAsker(key.hold, asker)) tell(ofHold(key.hold));
   if (lastSeen) {
-    const newest = newestEvent(key);
-    if (newest && isLater(newest.moment, lastSeen)) tell(newest);
+    for (const missed of [key.success && ofOutcome(key.success), newestEvent(key)]) {
+      if (missed && isLater(missed.moment, lastSeen)) tell(missed);
+    }
   } else if (isQuiet(key) && key.success && !key.failure) tell(ofOutcome(key.success));
   tell(ofReferences(state, key, asOf, policy));
-  return told;
+  return told.sort((a, b) => (isLater(a.moment, b.moment) ? 1 : -1));
 }
 
 /** Would someone who asks now be let through, or is a hand-over waiting to be claimed? */

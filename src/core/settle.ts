@@ -1,6 +1,6 @@
 import { settleMoment, settleRevision, THIS_COMMIT } from './moment.js';
 import { type AcquireResult, type Result } from './results.js';
-import { type Hold, type KeyState, type ResourceState, settleOutcome } from './state.js';
+import { type Hold, type KeyState, NO_LANES, type ResourceState, settleOutcome } from './state.js';
 import { type LockEvent } from './events.js';
 
 /**
@@ -20,7 +20,10 @@ export function settleKey(key: KeyState, revision: number): KeyState {
   return {
     type: key.type,
     hold: key.hold && settleHold(key.hold, revision),
-    lanes: key.lanes.map((lane) => ({ name: lane.name, waiters: lane.waiters.settle(revision) })),
+    lanes:
+      key.lanes.length === 0
+        ? NO_LANES
+        : key.lanes.map((lane) => ({ name: lane.name, waiters: lane.waiters.settle(revision) })),
     success: key.success && settleOutcome(key.success, revision),
     failure: key.failure && settleOutcome(key.failure, revision),
     dismissals: key.dismissals.settle(revision),

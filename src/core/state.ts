@@ -1,4 +1,4 @@
-import { type Asker, ChunkedList, type EntryShape } from './chunked-list.js';
+import { type Asker, type Chunk, ChunkedList, type EntryShape } from './chunked-list.js';
 import { type Moment, settleMoment, settleRevision, THIS_COMMIT } from './moment.js';
 import { jsonBytes } from './text.js';
 
@@ -137,6 +137,7 @@ export const referenceShape: EntryShape<Reference> = {
   settle: (reference) => reference,
 };
 
+export const NO_LANES: readonly Lane[] = [];
 export const NO_WAITERS = ChunkedList.empty(waiterShape);
 export const NO_DISMISSALS = ChunkedList.empty(dismissalShape);
 export const NO_REFERENCES = ChunkedList.empty(referenceShape);
@@ -152,7 +153,7 @@ export function emptyKey(type: string): KeyState {
   return {
     type,
     hold: undefined,
-    lanes: [],
+    lanes: NO_LANES,
     success: undefined,
     failure: undefined,
     dismissals: NO_DISMISSALS,
@@ -178,6 +179,15 @@ export function isIdleKey(key: KeyState): boolean {
 /** Nothing held, awaited, remembered or referenced: the record can go. */
 export function isIdle(state: ResourceState): boolean {
   return state.keys.length === 0 && state.references.size === 0;
+}
+
+/** Every chunk of every list of the resource. */
+export function forEachChunk(state: ResourceState, visit: (chunk: Chunk<Asker>) => void): void {
+  state.references.chunks.forEach(visit);
+  for (const key of state.keys) {
+    key.dismissals.chunks.forEach(visit);
+    for (const lane of key.lanes) lane.waiters.chunks.forEach(visit);
+  }
 }
 
 export function queueLength(key: KeyState): number {

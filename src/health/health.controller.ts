@@ -1,4 +1,4 @@
-import { Controller, Get } from '@nestjs/common';
+import { Controller, Get, ServiceUnavailableException } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { HealthCheck, HealthCheckService } from '@nestjs/terminus';
 import { StoreHealth } from './store.health.js';
@@ -21,7 +21,17 @@ export class HealthController {
   @Get('ready')
   @HealthCheck()
   @ApiOperation({ summary: 'Can it take requests?' })
-  ready() {
-    return this.health.check([() => this.store.check()]);
+  async ready() {
+    try {
+      return await this.health.check([() => this.store.check()]);
+    } catch (error) {
+      throw error instanceof ServiceUnavailableException ? notReady(error) : error;
+    }
   }
+}
+
+/** Terminus's report, as an error of ours. */
+function notReady(error: ServiceUnavailableException): ServiceUnavailableException {
+  const message = 'Holdfast cannot take requests now; `details` says why.';
+  return new ServiceUnavailableException({ code: 'NOT_READY', message, ...(error.getResponse() as object) });
 }

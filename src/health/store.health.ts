@@ -1,10 +1,10 @@
-import { type BeforeApplicationShutdown, Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { HealthIndicatorService } from '@nestjs/terminus';
 import { STATE_STORE, type StateStore } from '../stores/state-store.interface.js';
 
 /** Ready while the store answers and nobody has asked the process to stop. */
 @Injectable()
-export class StoreHealth implements BeforeApplicationShutdown {
+export class StoreHealth implements OnModuleDestroy {
   private stopping = false;
 
   constructor(
@@ -12,7 +12,8 @@ export class StoreHealth implements BeforeApplicationShutdown {
     private readonly indicators: HealthIndicatorService,
   ) {}
 
-  beforeApplicationShutdown(): void {
+  /** Of all that happens at a shutdown, this is the first. */
+  onModuleDestroy(): void {
     this.stopping = true;
   }
 

@@ -4,6 +4,7 @@ import { checkInput } from '../common/validation/check-input.js';
 import { type Class } from '../common/validation/class.js';
 import { LockRequestDto } from './dto/lock-request.dto.js';
 import { UnlockRequestDto } from './dto/unlock-request.dto.js';
+import { ReleaseGuard } from './guards/holder.guard.js';
 import { LockingService } from './locking.service.js';
 
 export interface BatchItem {
@@ -13,14 +14,20 @@ export interface BatchItem {
 /** Many requests in one call, each with the answer it would have had alone. */
 @Injectable()
 export class Batches {
-  constructor(private readonly locking: LockingService) {}
+  constructor(
+    private readonly locking: LockingService,
+    private readonly holder: ReleaseGuard,
+  ) {}
 
   lock(requests: readonly unknown[]): Promise<{ results: BatchItem[] }> {
     return all(requests, LockRequestDto, (request) => this.locking.lockNow(request));
   }
 
   unlock(requests: readonly unknown[]): Promise<{ results: BatchItem[] }> {
-    return all(requests, UnlockRequestDto, (request) => this.locking.unlock(request));
+    return all(requests, UnlockRequestDto, async (request) => {
+      await this.holder.check(request);
+      return this.locking.unlock(request);
+    });
   }
 }
 

@@ -1,5 +1,6 @@
 import { askerKey, type Asker, type Chunk } from '../core/chunked-list.js';
 import { type Command } from '../core/commands.js';
+import { type Moment } from '../core/moment.js';
 import { type Hold, type KeyState, type Waiter } from '../core/state.js';
 
 /** The deadlines that are counted here rather than asked for; 0 = off. */
@@ -115,13 +116,11 @@ export class KeyClock {
   }
 
   private observeMemories(key: KeyState, nowMs: number, { completionTtlMs }: DeadlinePolicy): void {
-    const revisions = memoryRevisions(key);
-    if (revisions.length === 0) {
+    const { oldest, newest } = memoriesOf(key);
+    if (newest === 0) {
       this.marks = undefined;
       return;
     }
-    const oldest = Math.min(...revisions);
-    const newest = Math.max(...revisions);
     const marks = (this.marks ?? []).filter((mark) => mark.revision >= oldest);
     const last = marks.at(-1);
     if (!last || last.revision < newest) {
@@ -161,16 +160,24 @@ function expiry(type: string, hold: Hold, error: string): Command {
   return { kind: 'expire-hold', type, token: hold.token, renewed: hold.renewed, error };
 }
 
-/** Dismissals stand in order: the first is the oldest and the last the newest. */
-function memoryRevisions(key: KeyState): number[] {
-  const { chunks } = key.dismissals;
-  return [
-    key.success,
-    key.failure,
-    key.lastRelease,
-    chunks[0]?.entries[0]?.outcome,
-    chunks.at(-1)?.entries.at(-1)?.outcome,
-  ].flatMap((memory) => (memory ? [memory.moment.revision] : []));
+/** Revisions of the oldest and newest thing remembered; 0 when there is none. Dismissals stand in order. */
+function memoriesOf({ success, failure, lastRelease, dismissals }: KeyState): {
+  oldest: number;
+  newest: number;
+} {
+  let oldest = Infinity;
+  let newest = 0;
+  const look = (memory: { readonly moment: Moment } | undefined) => {
+    if (!memory) return;
+    oldest = Math.min(oldest, memory.moment.revision);
+    newest = Math.max(newest, memory.moment.revision);
+  };
+  look(success);
+  look(failure);
+  look(lastRelease);
+  look(dismissals.first?.outcome);
+  look(dismissals.chunks.at(-1)?.entries.at(-1)?.outcome);
+  return { oldest, newest };
 }
 
 function chunksById(key: KeyState | undefined): Map<number, Chunk<Waiter>> {

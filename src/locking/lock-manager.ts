@@ -75,7 +75,7 @@ export class LockManager implements OnModuleInit, BeforeApplicationShutdown {
   async beforeApplicationShutdown(): Promise<void> {
     this.deadlines.stop();
     this.feed.stop();
-    await Promise.all(this.shards.flatMap((shard) => Array.from(shard.all(), (slot) => slot.running)));
+    await Promise.all(this.shards.flatMap((shard) => Array.from(shard.all(), (slot) => slot.work?.done)));
   }
 
   execute<C extends Command>(resourceId: string, command: C): Promise<ResultOf<C>> {

@@ -18,7 +18,7 @@ import { type WaitResult } from './wait-end.js';
 import { lockAnswer, lostAnswer, renewAnswer, statusAnswer, unlockAnswer } from './wire/answers.js';
 import { type KeyName } from './wire/key-name.js';
 import { refusal } from './wire/refusals.js';
-import { acquireOf, askerOf, badField, releaseOf, renewOf, ticketMoment } from './wire/requests.js';
+import { acquireOf, askerOf, releaseOf, renewOf, ticketMoment } from './wire/requests.js';
 
 /** The endpoints on one key: requests in, commands to the manager, answers out. Refusals are thrown. */
 @Injectable()
@@ -31,13 +31,11 @@ export class LockingService {
   ) {}
 
   async lock(request: LockRequestDto, response: ServerResponse) {
-    const { wait_ms: waitMs } = request;
-    if (waitMs !== undefined && waitMs > this.options.maxWaitMs) {
-      throw badField('wait_ms', `must not be more than ${this.options.maxWaitMs}`);
-    }
+    const { wait_ms: waitMs, resource_id: resourceId } = request;
+    const { maxWaitMs } = this.options;
+    const problem = waitMs && waitMs > maxWaitMs ? `must not be more than ${maxWaitMs}` : undefined;
+    if (!waitMs || problem) return this.answerNow(request, problem);
     const acquire = acquireOf(request, await this.sessionEnded(request));
-    const resourceId = request.resource_id;
-    if (!waitMs) return this.lockAnswer(request, await this.manager.execute(resourceId, acquire));
     const leaveOnTimeout = request.on_timeout === 'leave';
     return this.lockAnswer(
       request,
@@ -46,10 +44,12 @@ export class LockingService {
   }
 
   /** For a batch: answered at once. */
-  async lockNow(request: LockRequestDto) {
-    if (request.wait_ms) throw badField('wait_ms', 'must not be given in a batch: it is answered at once');
-    const acquire = acquireOf(request, await this.sessionEnded(request));
-    return this.lockAnswer(request, await this.manager.execute(request.resource_id, acquire));
+  lockNow(request: LockRequestDto) {
+    const waits = request.wait_ms !== undefined && request.wait_ms !== null;
+    return this.answerNow(
+      request,
+      waits ? 'must not be given in a batch: it is answered at once' : undefined,
+    );
   }
 
   async unlock(request: UnlockRequestDto) {
@@ -98,6 +98,13 @@ export class LockingService {
     const result = await this.manager.execute(resourceId, { kind: 'force-release', type, token, reason });
     if (result.kind === 'refused') throw refusal(result, { released: false });
     return unlockAnswer(result);
+  }
+
+  /** Also with what is wrong with `wait_ms`, so that a bad ticket is named in the same answer. */
+  private async answerNow(request: LockRequestDto, waitProblem: string | undefined) {
+    const acquire = acquireOf(request, await this.sessionEnded(request), { wait_ms: waitProblem });
+    this.longPolls.supersede(request.resource_id, acquire.type, acquire.asker);
+    return this.lockAnswer(request, await this.manager.execute(request.resource_id, acquire));
   }
 
   private async lockAnswer(request: LockRequestDto, result: WaitResult) {

@@ -2,7 +2,7 @@ import { type Clock } from '../common/clock.interface.js';
 import { type LockEvent } from '../core/events.js';
 import { settleEvent } from '../core/settle.js';
 import { type Asker, type Chunk } from '../core/chunked-list.js';
-import { type ResourceState } from '../core/state.js';
+import { forEachChunk, type ResourceState } from '../core/state.js';
 import { type Change, type Item, type StateStore, type Unwatch } from '../stores/state-store.interface.js';
 import { partSource } from './record-reader.js';
 import { parseItemKey } from './records/item-keys.js';
@@ -118,7 +118,7 @@ export class RecordFeed {
     const shard = this.target.shardOf(resourceId);
     const slot = shard.find(resourceId);
     if (change.value === undefined) return shard.adopt(resourceId, NO_RECORD, change.revision);
-    const own = slot?.inFlight.find(({ head }) => head === change.value);
+    const own = slot?.work?.inFlight.find(({ head }) => head === change.value);
     if (slot && own) {
       const { events } = own.batch;
       shard.adoptOwn(slot, own, change.revision);
@@ -184,9 +184,7 @@ function partsOf(changes: readonly Change[]): Map<string, string> {
 }
 
 function chunksById(state: ResourceState): Map<number, Chunk<Asker>> {
-  const lists = [
-    state.references,
-    ...state.keys.flatMap((key) => [key.dismissals, ...key.lanes.map((lane) => lane.waiters)]),
-  ];
-  return new Map(lists.flatMap((list) => list.chunks.map((chunk) => [chunk.id, chunk] as const)));
+  const chunks = new Map<number, Chunk<Asker>>();
+  forEachChunk(state, (chunk) => chunks.set(chunk.id, chunk));
+  return chunks;
 }

@@ -23,6 +23,16 @@ export interface Attempt {
   revision: number | undefined;
 }
 
+/** The commands that wait for a resource, and the commit that is being made for it. */
+export class Work {
+  inbox: PendingCommand[] = [];
+  /** The tries at the commit: an earlier one, too, may turn out to have been it. */
+  inFlight: Attempt[] = [];
+  done: Promise<void> | undefined;
+}
+
+const NO_CLOCKS: readonly KeyClock[] = [];
+
 /** One resource in memory: its record as last seen, the commands that wait for it, and its deadlines. */
 export class ResourceSlot implements Due {
   record: StoredRecord = NO_RECORD;
@@ -30,23 +40,20 @@ export class ResourceSlot implements Due {
   asOf = 0;
   /** Revision of a change that the feed could not show whole. */
   missed = 0;
-  inbox: PendingCommand[] = [];
-  /** The work on the inbox, while there is any. */
-  running: Promise<void> | undefined;
-  /** The tries at the commit that is being made: an earlier one, too, may turn out to have been it. */
-  inFlight: Attempt[] = [];
+  /** What is being done for the resource, while anything is. */
+  work: Work | undefined;
   /** What was due is being dealt with; what comes due meanwhile is looked at afterwards. */
   expiring = false;
   dueAtMs = Infinity;
   dueIndex = -1;
-  private clocks: KeyClock[] = [];
+  private clocks: readonly KeyClock[] = NO_CLOCKS;
   private idleSinceMs = 0;
 
   constructor(readonly resourceId: string) {}
 
   /** Nothing stored and nobody asking: the slot can go. */
   get isUnused(): boolean {
-    return this.record === NO_RECORD && !this.running && !this.isBehind;
+    return this.record === NO_RECORD && !this.work && !this.isBehind;
   }
 
   /** The record must be read before its deadlines can be trusted. */

@@ -15,7 +15,7 @@ import { type DeadlinePolicy } from './key-clock.js';
 import { type ReadRecord, readRecord } from './record-reader.js';
 import { headKey } from './records/item-keys.js';
 import { encodeRecord, NO_RECORD, type StoredRecord } from './records/record.js';
-import { type Attempt, ResourceSlot } from './resource-slot.js';
+import { type Attempt, ResourceSlot, Work } from './resource-slot.js';
 
 /** Enough for every instance of a large installation to get in between; then something else is wrong. */
 const MAX_TRIES = 64;
@@ -46,8 +46,11 @@ export class Shard {
   submit<C extends Command>(resourceId: string, command: C): Promise<ResultOf<C>> {
     const slot = this.slotOf(resourceId);
     return new Promise((resolve, reject) => {
-      slot.inbox.push({ command, resolve: resolve as (result: Result) => void, reject });
-      if (!slot.running) slot.running = this.run(slot);
+      const pending = { command, resolve: resolve as (result: Result) => void, reject };
+      if (slot.work) return void slot.work.inbox.push(pending);
+      slot.work = new Work();
+      slot.work.inbox.push(pending);
+      slot.work.done = this.run(slot, slot.work);
     });
   }
 
@@ -100,41 +103,41 @@ export class Shard {
     deadlines.schedule(slot, failed ? Math.max(next, deadlines.now() + RETRY_MS) : next);
   }
 
-  private async run(slot: ResourceSlot): Promise<void> {
-    while (slot.inbox.length > 0) {
+  private async run(slot: ResourceSlot, work: Work): Promise<void> {
+    while (work.inbox.length > 0) {
       try {
-        await this.round(slot);
+        await this.round(slot, work);
       } catch (error) {
-        for (const { reject } of slot.inbox.splice(0)) reject(error);
+        for (const { reject } of work.inbox.splice(0)) reject(error);
       }
-      slot.inFlight = [];
+      work.inFlight = [];
     }
-    slot.running = undefined;
+    slot.work = undefined;
     this.dropUnused(slot);
   }
 
   /** Answers at least the first command of the inbox, through one commit or, if there is nothing to write, none. */
-  private async round(slot: ResourceSlot): Promise<void> {
+  private async round(slot: ResourceSlot, work: Work): Promise<void> {
     const { references, committer, partitionOf } = this.context;
     const { resourceId } = slot;
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const landed = slot.inFlight.find(({ revision }) => revision !== undefined);
-      if (landed) return this.land(slot, landed, landed.revision!);
+      const landed = work.inFlight.find(({ revision }) => revision !== undefined);
+      if (landed) return this.land(slot, work, landed, landed.revision!);
       const counted = await references.load(resourceId);
       const base = slot.record;
       const state = references.attach(base.state, counted);
-      const batch = this.combine(slot, state);
+      const batch = this.combine(slot, work, state);
       if (batch.state === state && !this.isOver(slot)) {
-        if (await this.isCurrent(slot, base)) return this.answer(slot, batch, base.revision);
+        if (await this.isCurrent(slot, base)) return this.answer(slot, work, batch, base.revision);
         continue;
       }
       await references.save(resourceId, counted, batch.state.references);
       const { attempt, writes } = this.attempt(slot, base, batch);
-      slot.inFlight.push(attempt);
+      work.inFlight.push(attempt);
       const outcome = await committer.commit(partitionOf(resourceId), writes);
-      if (outcome.status === 'committed') return this.land(slot, attempt, outcome.revision);
+      if (outcome.status === 'committed') return this.land(slot, work, attempt, outcome.revision);
       const { record, commitId } = await this.reload(slot);
-      const own = slot.inFlight.find((earlier) => earlier.commitId === commitId);
+      const own = work.inFlight.find((earlier) => earlier.commitId === commitId);
       if (own) own.revision = record.revision;
     }
     throw new StoreError(
@@ -144,15 +147,15 @@ export class Shard {
     );
   }
 
-  private combine(slot: ResourceSlot, state: ResourceState): Batch {
+  private combine(slot: ResourceSlot, work: Work, state: ResourceState): Batch {
     const { clock, policy } = this.context;
-    return combine(state, this.prepared(slot), clock.wallMs(), policy);
+    return combine(state, this.prepared(slot, work), clock.wallMs(), policy);
   }
 
   /** A waiter that was last written long ago is written again when it asks. */
-  private *prepared(slot: ResourceSlot): Iterable<Command> {
+  private *prepared(slot: ResourceSlot, work: Work): Iterable<Command> {
     const { deadlines, policy } = this.context;
-    for (const { command } of slot.inbox) {
+    for (const { command } of work.inbox) {
       const asks = command.kind === 'acquire' || command.kind === 'claim';
       const clock = asks ? slot.clockOf(command.type) : undefined;
       yield asks && clock?.shouldTouch(command.asker, deadlines.now(), policy)
@@ -178,14 +181,14 @@ export class Shard {
     return { writes, attempt: { commitId, batch, head, spilled, revision: undefined } };
   }
 
-  private land(slot: ResourceSlot, attempt: Attempt, revision: number): void {
+  private land(slot: ResourceSlot, work: Work, attempt: Attempt, revision: number): void {
     this.adoptOwn(slot, attempt, revision);
-    this.answer(slot, attempt.batch, revision);
+    this.answer(slot, work, attempt.batch, revision);
   }
 
-  private answer(slot: ResourceSlot, batch: Batch, revision: number): void {
+  private answer(slot: ResourceSlot, work: Work, batch: Batch, revision: number): void {
     const nowMs = this.context.deadlines.now();
-    const answered = slot.inbox.splice(0, batch.results.length);
+    const answered = work.inbox.splice(0, batch.results.length);
     for (const [index, { command, resolve }] of answered.entries()) {
       if (command.kind === 'acquire' || command.kind === 'claim') {
         slot.clockOf(command.type)?.asked(command.asker, nowMs);

@@ -1,7 +1,7 @@
 import { sameAsker } from '../core/chunked-list.js';
 import { type Acquire, type Command } from '../core/commands.js';
 import { type Moment, sameMoment } from '../core/moment.js';
-import { type AcquireResult } from '../core/results.js';
+import { type AcquireResult, type RefusalCode } from '../core/results.js';
 import { type Dismissal, findWaiter, type Hold, keyOf, type ResourceState } from '../core/state.js';
 
 /** What is told to someone who waited. `lost`: over without an outcome. */
@@ -67,8 +67,12 @@ export function atOnce(
     return { result, undelivered: { kind: 'expire-hold', type, token, renewed: token, error: UNDELIVERED } };
   }
   const dismissal = state && keyOf(state, type)?.dismissals.find(asker);
-  if (!dismissal) return { result };
+  const told = result.kind === 'skipped' || (result.kind === 'refused' && TELLS_A_DISMISSAL.has(result.code));
+  if (!dismissal || !told) return { result };
   return { result, delivered: { kind: 'spend', type, asker, moment: dismissal.outcome.moment } };
 }
+
+/** The codes of steps 3 and 4 of DESIGN §2.1: whoever is refused so has been told what there was to tell. */
+const TELLS_A_DISMISSAL: ReadonlySet<RefusalCode> = new Set(['OPERATION_FAILED', 'RESOURCE_IN_USE']);
 
 const UNDELIVERED = 'the connection was lost before the answer arrived';

@@ -1,63 +1,116 @@
-import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { type BeforeApplicationShutdown, Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { CLOCK, type Clock } from '../common/clock.interface.js';
 import { type Asker, askerKey, sameAsker } from '../core/chunked-list.js';
 import { type Command } from '../core/commands.js';
 import { findWaiter, keyOf } from '../core/state.js';
+import { Deadlines, type Due } from '../locking/deadlines.js';
 import { LockManager } from '../locking/lock-manager.js';
 import { type KeyName } from '../locking/wire/key-name.js';
+import { ResourceListeners } from './resource-listeners.js';
 import { SUBSCRIPTION_OPTIONS, type SubscriptionOptions } from './subscriptions.module-definition.js';
 
-interface Bound extends KeyName {
+interface BoundName extends KeyName {
   readonly asker: Asker;
 }
 
+interface Bound extends BoundName, Due {
+  /** Open now. */
+  streams: number;
+}
+
+/** After a failed ending (the store is away, or a renewal came in between) it is tried again. */
+const RETRY_MS = 1000;
+
 /**
- * Holds and waits that live as long as their event stream (`bind=true`). Gone for the grace time, a hold counts as failed and
- * a wait is withdrawn. The binding itself is stored with them, so that after a restart they have the grace time again.
+ * Holds and waits that live as long as their event stream (`bind=true`). Without one for the grace time, a hold counts as
+ * failed and a wait is withdrawn. The binding itself is stored with them, so that after a restart they have
+ * the grace time again; it is watched time, in which the process was not stopped.
  */
 @Injectable()
-export class Bindings implements OnModuleInit {
-  private readonly streams = new Map<string, number>();
+export class Bindings implements OnModuleInit, BeforeApplicationShutdown {
+  private readonly bound = new Map<string, Bound>();
+  private readonly deadlines: Deadlines<Bound>;
 
   constructor(
     private readonly manager: LockManager,
-    @Inject(CLOCK) private readonly clock: Clock,
+    private readonly listeners: ResourceListeners,
+    @Inject(CLOCK) clock: Clock,
     @Inject(SUBSCRIPTION_OPTIONS) private readonly options: SubscriptionOptions,
-  ) {}
+  ) {
+    this.deadlines = new Deadlines(clock, (bound) => void this.end(bound));
+  }
 
   onModuleInit(): void {
     for (const { resourceId, state } of this.manager.resources()) {
       for (const { type, hold, lanes } of state.keys) {
         const waiting = lanes.flatMap((lane) => [...lane.waiters]);
         for (const asker of hold ? [hold, ...waiting] : waiting) {
-          if (asker.bound) this.startGrace({ type, resourceId, asker });
+          if (asker.bound) this.startGrace(this.entry({ type, resourceId, asker }));
         }
       }
     }
   }
 
-  /** Ties what the asker has on the key to a stream that is open now; call the answer when it has closed. */
-  async bind(bound: Bound): Promise<() => void> {
-    const name = nameOf(bound);
-    this.streams.set(name, (this.streams.get(name) ?? 0) + 1);
-    const { type, asker, resourceId } = bound;
-    await this.manager.execute(resourceId, { kind: 'bind', type, asker });
-    return () => {
-      const left = (this.streams.get(name) ?? 1) - 1;
-      if (left > 0) this.streams.set(name, left);
-      else {
-        this.streams.delete(name);
-        this.startGrace(bound);
-      }
+  /** Streams that the server itself closes end nothing. */
+  beforeApplicationShutdown(): void {
+    this.deadlines.stop();
+  }
+
+  /**
+   * Ties what the asker has on the key, or gets while the stream is open, to a stream that is open now; call the answer when
+   * it has closed.
+   */
+  async bind(name: BoundName): Promise<() => void> {
+    const bound = this.entry(name);
+    const { type, resourceId, asker } = name;
+    const bindNow = () => this.manager.execute(resourceId, { kind: 'bind', type, asker });
+    bound.streams++;
+    this.deadlines.schedule(bound, Infinity);
+    const stopListening = this.listeners.listen(resourceId, ({ events }) => {
+      const begins = events.some(
+        (event) => BEGINNINGS.has(event.name) && event.type === type && sameAsker(event, asker),
+      );
+      if (begins) bindNow().catch(() => undefined);
+    });
+    const unbind = () => {
+      stopListening();
+      if (--bound.streams === 0) this.startGrace(bound);
     };
+    try {
+      await bindNow();
+    } catch (error) {
+      unbind();
+      throw error;
+    }
+    return unbind;
+  }
+
+  private entry(name: BoundName): Bound {
+    const key = nameOf(name);
+    const bound = this.bound.get(key) ?? { ...name, streams: 0, dueAtMs: Infinity, dueIndex: -1 };
+    this.bound.set(key, bound);
+    return bound;
   }
 
   private startGrace(bound: Bound): void {
-    this.clock.after(this.options.bindGraceMs, () => {
-      if (this.streams.has(nameOf(bound))) return;
-      const command = this.ending(bound);
-      if (command) this.manager.execute(bound.resourceId, command).catch(() => this.startGrace(bound));
-    });
+    this.deadlines.schedule(bound, this.deadlines.now() + this.options.bindGraceMs);
+  }
+
+  private async end(bound: Bound): Promise<void> {
+    const command = this.ending(bound);
+    const done = !command || (await this.succeeds(bound, command));
+    if (bound.streams > 0) return;
+    if (done) this.bound.delete(nameOf(bound));
+    else this.deadlines.schedule(bound, this.deadlines.now() + RETRY_MS);
+  }
+
+  private async succeeds({ resourceId }: Bound, command: Command): Promise<boolean> {
+    try {
+      const result = await this.manager.execute(resourceId, command);
+      return result.kind === 'noted' && result.changed;
+    } catch {
+      return false;
+    }
   }
 
   private ending({ type, resourceId, asker }: Bound): Command | undefined {
@@ -75,6 +128,9 @@ export class Bindings implements OnModuleInit {
   }
 }
 
-function nameOf({ type, resourceId, asker }: Bound): string {
+/** A hand-over needs no binding of its own: the hold has that of the wait. */
+const BEGINNINGS: ReadonlySet<string> = new Set(['granted', 'queued']);
+
+function nameOf({ type, resourceId, asker }: BoundName): string {
   return `${type}:${resourceId}\u0000${askerKey(asker)}`;
 }

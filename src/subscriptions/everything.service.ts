@@ -46,6 +46,7 @@ export class EverythingService {
       timer?.();
     });
     for (const frame of this.snapshot()) {
+      if (!stream.isOpen) return;
       stream.send(frame);
       await stream.drained();
     }

@@ -2,7 +2,7 @@ import { type Asker } from '../core/chunked-list.js';
 import { type CancelTimer, type Clock } from '../common/clock.interface.js';
 import { openingEvents, type Subscriber, worthAsking } from '../core/opening.js';
 import { type Policy } from '../core/policy.js';
-import { type ResourceState } from '../core/state.js';
+import { findWaiter, keyOf, type ResourceState } from '../core/state.js';
 import { isForSubscribers, keyFrame } from './key-events.js';
 import { type ResourceListeners } from './resource-listeners.js';
 import { commentFrame, type SseStream } from './sse-stream.js';
@@ -20,9 +20,9 @@ export interface KeyStreamContext {
   readonly clock: Clock;
   readonly policy: Policy;
   readonly heartbeatMs: number;
-  /** The state as last seen, and the revision it is of. */
   /** Someone who waits is still there. */
   touch(resourceId: string, type: string, asker: Asker): void;
+  /** The state as last seen, and the revision it is of. */
   peek(resourceId: string): { readonly state: ResourceState; readonly revision: number };
 }
 
@@ -43,8 +43,11 @@ export class KeyStream {
     private readonly context: KeyStreamContext,
   ) {}
 
-  /** Listens first and looks then, in one turn: nothing can happen in between. */
-  open(): void {
+  /**
+   * Listens first and looks then, in one turn: nothing can happen in between. `references` are those of the resource when they
+   * are kept apart from its state.
+   */
+  open(references?: ResourceState['references']): void {
     const { listeners, policy } = this.context;
     const { type, asker } = this.subscriber;
     this.stopListening = listeners.listen(this.resourceId, ({ events }) => {
@@ -55,14 +58,15 @@ export class KeyStream {
       if (this.prompting) this.prompt();
     });
     this.stream.onClose(() => this.close());
-    const { state, revision } = this.context.peek(this.resourceId);
+    const { state: seen, revision } = this.context.peek(this.resourceId);
+    const state = references ? { ...seen, references } : seen;
     const asOf = { revision, n: END_OF_COMMIT };
     for (const told of openingEvents(state, asOf, this.subscriber, policy)) {
       this.stream.send(keyFrame(told, type, this.resourceId));
     }
     if (asker) {
       this.beat();
-      this.keepAsking(asker);
+      this.keepAsking(asker, this.askedLongAgo(state, asker) ? 0 : this.context.touchEveryMs);
     } else this.later(PROMPT_AFTER_MS, () => this.startPrompting());
   }
 
@@ -86,13 +90,21 @@ export class KeyStream {
   }
 
   /** Sessions have a life of their own; a waiter without one stays as long as its stream. */
-  private keepAsking(asker: Asker): void {
+  private keepAsking(asker: Asker, delayMs: number): void {
     const { clock, touchEveryMs, touch } = this.context;
     if (touchEveryMs === 0 || asker.sessionId !== undefined) return;
-    this.touchTimer = clock.after(touchEveryMs, () => {
+    this.touchTimer = clock.after(delayMs, () => {
       touch(this.resourceId, this.subscriber.type, asker);
-      this.keepAsking(asker);
+      this.keepAsking(asker, touchEveryMs);
     });
+  }
+
+  /** So long that it might be dropped before the first touch of this stream. */
+  private askedLongAgo(state: ResourceState, asker: Asker): boolean {
+    const { clock, touchEveryMs } = this.context;
+    const key = keyOf(state, this.subscriber.type);
+    const waiter = key && findWaiter(key, asker);
+    return waiter !== undefined && clock.wallMs() - waiter.requestedAtMs >= touchEveryMs;
   }
 
   private later(delayMs: number, callback: () => void): void {

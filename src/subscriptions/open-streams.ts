@@ -6,6 +6,7 @@ import { SseStream } from './sse-stream.js';
 @Injectable()
 export class OpenStreams implements BeforeApplicationShutdown {
   private readonly streams = new Set<SseStream>();
+  private stopping = false;
 
   get size(): number {
     return this.streams.size;
@@ -15,10 +16,12 @@ export class OpenStreams implements BeforeApplicationShutdown {
     const stream = new SseStream(response);
     this.streams.add(stream);
     stream.onClose(() => this.streams.delete(stream));
+    if (this.stopping) stream.destroy();
     return stream;
   }
 
   beforeApplicationShutdown(): void {
+    this.stopping = true;
     for (const stream of this.streams) stream.destroy();
   }
 }

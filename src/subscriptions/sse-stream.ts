@@ -23,8 +23,10 @@ export class SseStream {
     response.flushHeaders();
   }
 
+  /** Calls back also when it was closed before anybody listened. */
   onClose(callback: () => void): void {
-    this.response.once('close', callback);
+    if (this.response.closed) queueMicrotask(callback);
+    else this.response.once('close', callback);
   }
 
   get isOpen(): boolean {
@@ -40,10 +42,14 @@ export class SseStream {
 
   /** Resolves when there is room to write more, or nobody to write to. */
   async drained(): Promise<void> {
-    if (!this.response.writableNeedDrain) return;
+    const { response } = this;
+    if (!this.isOpen || !response.writableNeedDrain) return;
     await new Promise<void>((resolve) => {
-      this.response.once('drain', resolve);
-      this.response.once('close', resolve);
+      const done = () => {
+        response.off('drain', done).off('close', done);
+        resolve();
+      };
+      response.once('drain', done).once('close', done);
     });
   }
 

@@ -2,9 +2,10 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type IncomingMessage, type ServerResponse } from 'node:http';
 import { CLOCK, type Clock } from '../common/clock.interface.js';
 import { type Asker } from '../core/chunked-list.js';
-import { EMPTY_STATE } from '../core/state.js';
+import { skipsWhenReferenced } from '../core/reference-rules.js';
+import { EMPTY_STATE, type ResourceState } from '../core/state.js';
 import { LockManager } from '../locking/lock-manager.js';
-import { askerOf } from '../locking/wire/requests.js';
+import { askerOf, assertFields } from '../locking/wire/requests.js';
 import { Bindings } from './bindings.js';
 import { type SubscribeDto } from './dto/subscribe.dto.js';
 import { parseEventId } from './key-events.js';
@@ -22,7 +23,7 @@ export class SubscriptionsService {
     listeners: ResourceListeners,
     @Inject(CLOCK) clock: Clock,
     @Inject(SUBSCRIPTION_OPTIONS) { policy, heartbeatMs }: SubscriptionOptions,
-    manager: LockManager,
+    private readonly manager: LockManager,
     private readonly streams: OpenStreams,
     private readonly bindings: Bindings,
   ) {
@@ -39,11 +40,35 @@ export class SubscriptionsService {
   async open(query: SubscribeDto, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { type, resource_id: resourceId, node_id: nodeId } = query;
     const asker = nodeId === undefined ? undefined : askerOf({ ...query, node_id: nodeId });
+    assertFields({ node_id: query.bind && !asker ? 'is needed with bind=true' : undefined });
     const lastSeen = parseEventId(singleHeader(request.headers['last-event-id']));
-    const unbind = query.bind && asker ? await this.bindings.bind({ type, resourceId, asker }) : undefined;
+    const references = await this.keptApart(resourceId, type);
+    const bind = query.bind && asker;
+    const unbind = bind
+      ? await this.bindings.bind({ type, resourceId, asker })
+      : await this.catchUp(resourceId, type);
     const stream = this.streams.open(response);
     if (unbind) stream.onClose(unbind);
-    new KeyStream(stream, resourceId, { type, asker, lastSeen }, this.context).open();
+    new KeyStream(stream, resourceId, { type, asker, lastSeen }, this.context).open(references);
+  }
+
+  /**
+   * The truth that a stream opens with rests on what the store holds now, as every answer that commits nothing. Every
+   * command sees to that; this one does nothing else.
+   */
+  private async catchUp(resourceId: string, type: string): Promise<undefined> {
+    await this.manager.execute(resourceId, { kind: 'forget', type, upTo: 0 });
+  }
+
+  /** The references, unless they are part of the state. */
+  private async keptApart(
+    resourceId: string,
+    type: string,
+  ): Promise<ResourceState['references'] | undefined> {
+    const counted = this.context.policy.refcountMode === 'server' && skipsWhenReferenced(type);
+    if (!counted || this.manager.peek(resourceId)?.references.size) return undefined;
+    const { references } = await this.manager.read(resourceId);
+    return references.size > 0 ? references : undefined;
   }
 }
 

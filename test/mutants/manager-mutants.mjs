@@ -50,8 +50,8 @@ const committing = [
   {
     name: 'a writer recognises also an earlier try of its own',
     file: SHARD,
-    find: 'const own = slot.inFlight.find((earlier) => earlier.commitId === commitId);',
-    replace: 'const own = slot.inFlight.slice(-1).find((last) => last.commitId === commitId);',
+    find: 'const own = work.inFlight.find((earlier) => earlier.commitId === commitId);',
+    replace: 'const own = work.inFlight.slice(-1).find((last) => last.commitId === commitId);',
     tests: [STORE_SPEC, MANAGERS],
   },
   {
@@ -71,8 +71,8 @@ const committing = [
   {
     name: 'a failed commit rejects its askers',
     file: SHARD,
-    find: 'for (const { reject } of slot.inbox.splice(0)) reject(error);',
-    replace: 'slot.inbox.length = 0;',
+    find: 'for (const { reject } of work.inbox.splice(0)) reject(error);',
+    replace: 'work.inbox.length = 0;',
     tests: [STORE_SPEC],
   },
   {
@@ -99,8 +99,8 @@ const committing = [
   {
     name: 'commands that arrive together are combined',
     file: SHARD,
-    find: 'for (const { command } of slot.inbox) {',
-    replace: 'for (const { command } of slot.inbox.slice(0, 1)) {',
+    find: 'for (const { command } of work.inbox) {',
+    replace: 'for (const { command } of work.inbox.slice(0, 1)) {',
     tests: [MANAGER_SPEC],
   },
   {
@@ -119,7 +119,7 @@ const following = [
     file: 'src/locking/lock-manager.ts',
     find: 'publish: (resourceId, events) => this.bus.publish(resourceId, events),',
     replace:
-      'publish: (id, events) => void (this.shardOf(id).find(id)?.running && this.bus.publish(id, events)),',
+      'publish: (id, events) => void (this.shardOf(id).find(id)?.work && this.bus.publish(id, events)),',
     tests: [FEED_SPEC, MANAGERS],
   },
   {

@@ -2,6 +2,7 @@ import { askingMutants } from './core-asking.mjs';
 import { buildingBlockMutants } from './core-building-blocks.mjs';
 import { endingMutants } from './core-ending.mjs';
 import { livenessMutants } from './core-liveness.mjs';
+import managerMutants from './manager-mutants.mjs';
 
 /** What notices a mutant of the core. */
 const CORE_TESTS = ['src/core/', 'test/property/core'];
@@ -12,6 +13,7 @@ const CORE_TESTS = ['src/core/', 'test/property/core'];
  */
 export const mutants = [
   ...withTests(CORE_TESTS, [...askingMutants, ...endingMutants, ...livenessMutants, ...buildingBlockMutants]),
+  ...managerMutants,
 ];
 
 function withTests(tests, group) {

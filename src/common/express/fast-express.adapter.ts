@@ -4,6 +4,7 @@ import { type NestApplicationOptions, StreamableFile } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express } from 'express';
 import { JsonBodyReader } from './json-body-reader.js';
+import { answerMalformedRequests } from './malformed-requests.js';
 import { adoptMessageClasses, type MessageClasses } from './message-classes.js';
 import { parseQuery } from './parse-query.js';
 
@@ -38,6 +39,7 @@ export class FastExpressAdapter extends ExpressAdapter {
     this.httpServer = httpsOptions
       ? createSecureServer({ ...httpsOptions, ...this.messages }, this.app)
       : createServer(this.messages, this.app);
+    answerMalformedRequests(this.httpServer);
   }
 
   override close(): Promise<unknown> | undefined {

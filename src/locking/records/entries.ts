@@ -1,5 +1,5 @@
 import { type EventName, type LockEvent } from '../../core/events.js';
-import { type Moment } from '../../core/moment.js';
+import { type Moment, settleRevision } from '../../core/moment.js';
 import {
   type Dismissal,
   type Hold,
@@ -11,7 +11,7 @@ import {
 
 /*
  * How the pieces of a record are written: JSON arrays with the fields below, so that a million of them stay small and
- * quick to parse. A revision of 0 means "the commit that wrote this item". The order of the fields may only
+ * quick to parse. A revision of 0 means "the commit that wrote this item" and is read as that commit's revision. The order of the fields may only
  * change together with `FORMAT_VERSION`.
  */
 
@@ -50,7 +50,7 @@ export function writeHold(hold: Hold): StoredHold {
   ];
 }
 
-export function readHold(stored: StoredHold): Hold {
+export function readHold(stored: StoredHold, commit: number): Hold {
   const [nodeId, sessionId, subtype, token, renewed, leaseMs, requestedAtMs, acquiredAtMs] = stored;
   const claimed = stored[8];
   const bound = stored[9];
@@ -59,12 +59,12 @@ export function readHold(stored: StoredHold): Hold {
     nodeId,
     sessionId: sessionId ?? undefined,
     subtype: subtype ?? undefined,
-    token,
-    renewed,
+    token: settleRevision(token, commit),
+    renewed: settleRevision(renewed, commit),
     leaseMs,
     requestedAtMs,
     acquiredAtMs,
-    ticket: ticket ? readMoment(ticket) : undefined,
+    ticket: ticket ? readMoment(ticket, commit) : undefined,
     claimed: claimed === 1,
     bound: bound === 1,
     n: stored[11],
@@ -97,14 +97,14 @@ export function writeWaiter(waiter: Waiter): StoredWaiter {
   ];
 }
 
-export function readWaiter(stored: StoredWaiter): Waiter {
+export function readWaiter(stored: StoredWaiter, commit: number): Waiter {
   const [nodeId, sessionId, subtype, ticket, renewed, requestedAtMs, leaseMs, absent, bound] = stored;
   return {
     nodeId,
     sessionId: sessionId ?? undefined,
     subtype: subtype ?? undefined,
-    ticket: readMoment(ticket),
-    renewed,
+    ticket: readMoment(ticket, commit),
+    renewed: settleRevision(renewed, commit),
     requestedAtMs,
     leaseMs: leaseMs ?? undefined,
     absent: absent === 1,
@@ -134,14 +134,15 @@ export function writeOutcome(outcome: Outcome): StoredOutcome {
   ];
 }
 
-export function readOutcome([moment, success, code, error, nodeId, token, atMs]: StoredOutcome): Outcome {
+export function readOutcome(stored: StoredOutcome, commit: number): Outcome {
+  const [moment, success, code, error, nodeId, token, atMs] = stored;
   return {
-    moment: readMoment(moment),
+    moment: readMoment(moment, commit),
     success: success === 1,
     code: code ?? undefined,
     error,
     nodeId,
-    token: token ?? undefined,
+    token: token === null ? undefined : settleRevision(token, commit),
     atMs,
   };
 }
@@ -157,10 +158,10 @@ export function writeDismissals(dismissals: readonly Dismissal[]): StoredDismiss
   );
 }
 
-export function readDismissals(stored: readonly StoredDismissal[]): Dismissal[] {
+export function readDismissals(stored: readonly StoredDismissal[], commit: number): Dismissal[] {
   let shared: Outcome | undefined;
   return stored.map(([nodeId, sessionId, outcome]) => {
-    if (outcome) shared = readOutcome(outcome);
+    if (outcome) shared = readOutcome(outcome, commit);
     return { nodeId, sessionId: sessionId ?? undefined, outcome: shared! };
   });
 }
@@ -189,13 +190,13 @@ export function writeLastRelease(last: LastRelease): StoredLastRelease {
   ];
 }
 
-export function readLastRelease(stored: StoredLastRelease): LastRelease {
+export function readLastRelease(stored: StoredLastRelease, commit: number): LastRelease {
   const [nodeId, sessionId, moment, token, success, error, fatal, nextHolder] = stored;
   return {
     nodeId,
     sessionId: sessionId ?? undefined,
-    moment: readMoment(moment),
-    token,
+    moment: readMoment(moment, commit),
+    token: settleRevision(token, commit),
     success: success === 1,
     error,
     fatal: fatal === 1,
@@ -274,6 +275,6 @@ function writeMoment(moment: Moment): StoredMoment {
   return [moment.revision, moment.n];
 }
 
-function readMoment([revision, n]: StoredMoment): Moment {
-  return { revision, n };
+function readMoment([revision, n]: StoredMoment, commit: number): Moment {
+  return { revision: settleRevision(revision, commit), n };
 }

@@ -1,4 +1,4 @@
-import { type KeyState, NO_DISMISSALS } from '../../core/state.js';
+import { type KeyState, NO_DISMISSALS, NO_LANES } from '../../core/state.js';
 import {
   readHold,
   readLastRelease,
@@ -50,14 +50,13 @@ export function writeKey(key: KeyState, sink: PartSink): StoredKey {
 export function readKey(stored: StoredKey, revision: number, source: PartSource): KeyState {
   return {
     type: stored.t,
-    hold: stored.h && readHold(stored.h),
-    lanes: (stored.l ?? []).map(([name, list]) => ({
-      name,
-      waiters: readList(WAITERS, list, revision, source),
-    })),
-    success: stored.s && readOutcome(stored.s),
-    failure: stored.f && readOutcome(stored.f),
+    hold: stored.h && readHold(stored.h, revision),
+    lanes: stored.l
+      ? stored.l.map(([name, list]) => ({ name, waiters: readList(WAITERS, list, revision, source) }))
+      : NO_LANES,
+    success: stored.s && readOutcome(stored.s, revision),
+    failure: stored.f && readOutcome(stored.f, revision),
     dismissals: stored.d ? readList(DISMISSALS, stored.d, revision, source) : NO_DISMISSALS,
-    lastRelease: stored.x && readLastRelease(stored.x),
+    lastRelease: stored.x && readLastRelease(stored.x, revision),
   };
 }

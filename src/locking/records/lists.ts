@@ -1,14 +1,11 @@
-import {
-  type Asker,
-  type Chunk,
-  ChunkedList,
-  type EntryShape,
-  settleChunk,
-} from '../../core/chunked-list.js';
+import { type Asker, type Chunk, ChunkedList, type EntryShape } from '../../core/chunked-list.js';
 import { THIS_COMMIT } from '../../core/moment.js';
 import {
   type Dismissal,
   dismissalShape,
+  NO_DISMISSALS,
+  NO_REFERENCES,
+  NO_WAITERS,
   type Reference,
   referenceShape,
   type Waiter,
@@ -31,24 +28,29 @@ import { chunkPart } from './item-keys.js';
 /** How the entries of one kind of list are written. */
 interface ListFormat<T extends Asker, E> {
   readonly shape: EntryShape<T>;
+  readonly empty: ChunkedList<T>;
   write(entries: readonly T[]): E[];
-  read(stored: E[]): T[];
+  /** Entries of the item with this revision. */
+  read(stored: E[], revision: number): T[];
 }
 
 export const WAITERS: ListFormat<Waiter, StoredWaiter> = {
   shape: waiterShape,
+  empty: NO_WAITERS,
   write: (entries) => entries.map(writeWaiter),
-  read: (stored) => stored.map(readWaiter),
+  read: (stored, revision) => stored.map((waiter) => readWaiter(waiter, revision)),
 };
 
 export const DISMISSALS: ListFormat<Dismissal, StoredDismissal> = {
   shape: dismissalShape,
+  empty: NO_DISMISSALS,
   write: writeDismissals,
   read: readDismissals,
 };
 
 export const REFERENCES: ListFormat<Reference, StoredReference> = {
   shape: referenceShape,
+  empty: NO_REFERENCES,
   write: (entries) => entries.map(writeReference),
   read: (stored) => stored.map(readReference),
 };
@@ -92,7 +94,7 @@ export function readList<T extends Asker, E>(
   revision: number,
   source: PartSource,
 ): ChunkedList<T> {
-  if (stored.length === 0) return ChunkedList.empty(format.shape);
+  if (stored.length === 0) return format.empty;
   const chunks = stored.map((entry) => {
     if (typeof entry !== 'number') return readChunk(format, entry, revision);
     const part = source(chunkPart(entry), entry);
@@ -107,9 +109,5 @@ function readChunk<T extends Asker, E>(
   [id, bytes, entries]: StoredChunk<E>,
   revision: number,
 ): Chunk<T> {
-  return settleChunk(
-    format.shape,
-    { id, bytes, revision: THIS_COMMIT, entries: format.read(entries) },
-    revision,
-  );
+  return { id, bytes, revision, entries: format.read(entries, revision) };
 }

@@ -1,6 +1,5 @@
 import { type LockEvent } from '../../core/events.js';
-import { settle } from '../../core/settle.js';
-import { EMPTY_STATE, isIdle, type KeyState, type ResourceState } from '../../core/state.js';
+import { EMPTY_STATE, forEachChunk, isIdle, type ResourceState } from '../../core/state.js';
 import { MAX_VALUE_BYTES, type Write } from '../../stores/state-store.interface.js';
 import { StoreError } from '../../stores/store.error.js';
 import { readEvent, type StoredEvent, writeEvent } from './entries.js';
@@ -27,7 +26,9 @@ export interface StoredRecord {
   readonly spilled: readonly string[];
 }
 
-export const NO_RECORD: StoredRecord = { state: EMPTY_STATE, revision: 0, spilled: [] };
+const NO_PARTS: readonly string[] = [];
+
+export const NO_RECORD: StoredRecord = { state: EMPTY_STATE, revision: 0, spilled: NO_PARTS };
 
 interface StoredHead {
   readonly v: number;
@@ -72,8 +73,11 @@ export function encodeRecord(
   for (const [part, revision] of before) {
     if (!parts.has(part)) writes.push({ key: partKey(resourceId, part), expect: revision, delete: true });
   }
-  const spilled = [...parts.keys()].filter((part) => !part.startsWith('c'));
-  return { writes, head, spilled };
+  return { writes, head, spilled: spilledOf(parts) };
+}
+
+function spilledOf(parts: ReadonlyMap<string, unknown>): readonly string[] {
+  return parts.size === 0 ? NO_PARTS : [...parts.keys()].filter((part) => !part.startsWith('c'));
 }
 
 function write(key: string, revision: number, text: string | undefined): Write | undefined {
@@ -123,18 +127,12 @@ function encodeHead(
 
 /** The parts a stored record has now, each with the revision its next write must expect. */
 function partRevisions({ state, revision, spilled }: StoredRecord): Map<string, number> {
-  const revisions = new Map<string, number>(spilled.map((part) => [part, revision]));
-  for (const list of listsOf(state)) {
-    for (const chunk of list.chunks) if (isOwnItem(chunk)) revisions.set(chunkPart(chunk.id), chunk.revision);
-  }
+  const revisions = new Map<string, number>();
+  for (const part of spilled) revisions.set(part, revision);
+  forEachChunk(state, (chunk) => {
+    if (isOwnItem(chunk)) revisions.set(chunkPart(chunk.id), chunk.revision);
+  });
   return revisions;
-}
-
-function listsOf(state: ResourceState) {
-  return [
-    state.references,
-    ...state.keys.flatMap((key: KeyState) => [key.dismissals, ...key.lanes.map((lane) => lane.waiters)]),
-  ];
 }
 
 /** A head that was read, before its parts are at hand. */
@@ -163,7 +161,7 @@ export function decodeHead(resourceId: string, text: string, revision: number): 
     record: (source) => ({
       state: readState(head, revision, source),
       revision,
-      spilled: [...parts.keys()].filter((part) => !part.startsWith('c')),
+      spilled: spilledOf(parts),
     }),
   };
 }
@@ -175,15 +173,12 @@ function readState(head: StoredHead, revision: number, source: PartSource): Reso
     if (!('text' in part)) throw new TypeError('a key is always read from its text');
     return readKey(JSON.parse(part.text) as StoredKey, revision, source);
   });
-  return settle(
-    {
-      keys,
-      references: readList(REFERENCES, head.r, revision, source),
-      nextChunkId: head.n,
-      pendingEvents: 0,
-    },
-    revision,
-  );
+  return {
+    keys,
+    references: readList(REFERENCES, head.r, revision, source),
+    nextChunkId: head.n,
+    pendingEvents: 0,
+  };
 }
 
 function parseHead(resourceId: string, text: string): StoredHead {

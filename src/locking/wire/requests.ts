@@ -16,14 +16,22 @@ export function askerOf({ node_id, session_id }: Pick<AskerDto, 'node_id' | 'ses
 }
 
 /** Another key's ticket is bad input; another node's is ignored. */
-export function ticketMoment(request: AskerDto & { readonly ticket?: string }): Moment | undefined {
-  if (request.ticket === undefined || request.ticket === null) return undefined;
-  const reading = readTicket(request.ticket, request.type, request.resource_id, request.node_id);
-  if (reading.kind === 'invalid') throw badField('ticket', reading.error);
-  return reading.kind === 'ticket' ? reading.moment : undefined;
+export function ticketMoment(request: Ticketed, others: FieldProblems = {}): Moment | undefined {
+  const { ticket, type, resource_id, node_id } = request;
+  const given = ticket !== undefined && ticket !== null;
+  const reading = given ? readTicket(ticket, type, resource_id, node_id) : undefined;
+  assertFields({ ...others, ticket: reading?.kind === 'invalid' ? reading.error : undefined });
+  return reading?.kind === 'ticket' ? reading.moment : undefined;
 }
 
-export function acquireOf(request: LockRequestDto, sessionEnded: boolean): Acquire {
+type Ticketed = AskerDto & { readonly ticket?: string };
+
+/** `others`: what else is wrong with it, to be named together with what is found here. */
+export function acquireOf(
+  request: LockRequestDto,
+  sessionEnded: boolean,
+  others: FieldProblems = {},
+): Acquire {
   return {
     kind: 'acquire',
     type: request.type,
@@ -31,7 +39,7 @@ export function acquireOf(request: LockRequestDto, sessionEnded: boolean): Acqui
     sessionEnded,
     subtype: request.subtype ?? undefined,
     leaseMs: request.lease_ms ?? undefined,
-    ticket: ticketMoment(request),
+    ticket: ticketMoment(request, others),
     absent: request.absent ?? undefined,
   };
 }
@@ -39,8 +47,10 @@ export function acquireOf(request: LockRequestDto, sessionEnded: boolean): Acqui
 export function releaseOf(request: UnlockRequestDto, sessionEnded: boolean): Release {
   const error = request.error ?? '';
   const success = request.success ?? error === '';
-  if (success && error !== '') throw badField('error', 'must be empty with success: true');
-  if (success && request.fatal) throw badField('fatal', 'makes no sense with success: true');
+  assertFields({
+    error: success && error !== '' ? 'must be empty with success: true' : undefined,
+    fatal: success && request.fatal ? 'makes no sense with success: true' : undefined,
+  });
   return {
     kind: 'release',
     type: request.type,
@@ -64,7 +74,17 @@ export function renewOf(request: RenewRequestDto, sessionEnded: boolean): Renew 
   };
 }
 
-export function badField(field: string, problem: string): BadRequestException {
-  const message = `${field} ${problem}`;
-  return new BadRequestException({ code: 'BAD_REQUEST', message, fields: { [field]: [message] } });
+/** What is wrong with each field, if anything. */
+export type FieldProblems = Readonly<Record<string, string | undefined>>;
+
+/** Throws a 400 that names every field with a problem. */
+export function assertFields(problems: FieldProblems): void {
+  const found = Object.entries(problems).filter(([, problem]) => problem !== undefined);
+  if (found.length === 0) return;
+  const messages = found.map(([field, problem]) => [field, `${field} ${problem}`] as const);
+  throw new BadRequestException({
+    code: 'BAD_REQUEST',
+    message: messages.map(([, message]) => message).join('; '),
+    fields: Object.fromEntries(messages.map(([field, message]) => [field, [message]])),
+  });
 }
