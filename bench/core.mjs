@@ -21,7 +21,8 @@ function measure(prepare, cycle, transitions) {
   for (let i = 0; i < 5000; i++) state = cycle(state, i);
   const begin = performance.now();
   let cycles = 0;
-  while (performance.now() - begin < 1000) for (let i = 0; i < 100; i++, cycles++) state = cycle(state, cycles);
+  while (performance.now() - begin < 1000)
+    for (let i = 0; i < 100; i++, cycles++) state = cycle(state, cycles);
   return (cycles * transitions * 1000) / (performance.now() - begin);
 }
 

@@ -48,7 +48,16 @@ table(
   Object.entries(measured).map(([name, { raw, through }]) => {
     const [kind, concurrency] = name.split(' ');
     const memory = measured[`memory ${concurrency}`].through;
-    return [kind, concurrency, thousands(through), thousands(raw), ratio(through / raw), ratio(through / memory)];
+    return [
+      kind,
+      concurrency,
+      thousands(through),
+      thousands(raw),
+      ratio(through / raw),
+      ratio(through / memory),
+    ];
   }),
 );
-console.log('\nGoal 2, durable half: `file` at 32 at a time ≥ 0.60 of `memory` (through `LockClient`, once there is one).');
+console.log(
+  '\nGoal 2, durable half: `file` at 32 at a time ≥ 0.60 of `memory` (through `LockClient`, once there is one).',
+);

@@ -1,7 +1,15 @@
 // What a held lock costs: memory, and whether the millionth is as quick as the thousandth. Goal 7.
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { openStore, percentile, ratio, startManager, table, temporaryDirectory, thousands } from './support.mjs';
+import {
+  openStore,
+  percentile,
+  ratio,
+  startManager,
+  table,
+  temporaryDirectory,
+  thousands,
+} from './support.mjs';
 
 const SIZES = [1000, 10_000, 100_000, 1_000_000];
 const SAMPLES = 2000;
@@ -18,7 +26,9 @@ async function hold(manager, from, to) {
   for (let i = from; i < to; i += CONCURRENT) {
     const batch = [];
     for (let j = i; j < Math.min(i + CONCURRENT, to); j++) {
-      batch.push(manager.execute(digest(j), { kind: 'acquire', type: 'pull', asker: { nodeId: `node-${j % 1000}` } }));
+      batch.push(
+        manager.execute(digest(j), { kind: 'acquire', type: 'pull', asker: { nodeId: `node-${j % 1000}` } }),
+      );
     }
     await Promise.all(batch);
   }
@@ -97,7 +107,9 @@ else {
     );
     if (kind === 'file') {
       const { seconds, size, bytes } = await inChild('restart', kind, directory.path);
-      console.log(`\nStart from disk with ${thousands(size)} locks: ${seconds.toFixed(1)} s (goal ≤ 10), ${thousands(bytes)} RSS bytes each.`);
+      console.log(
+        `\nStart from disk with ${thousands(size)} locks: ${seconds.toFixed(1)} s (goal ≤ 10), ${thousands(bytes)} RSS bytes each.`,
+      );
     }
     await directory.remove();
   }

@@ -43,7 +43,7 @@ export class SettingsReader {
   }
 
   /** Separated by commas, each once. */
-  names(name: string, pattern: RegExp): readonly string[] {
+  names(name: string, pattern: RegExp, most: number): readonly string[] {
     const names = (this.value(name) ?? '')
       .split(',')
       .map((part) => part.trim())
@@ -51,6 +51,7 @@ export class SettingsReader {
     const wrong = names.find((part, index) => !pattern.test(part) || names.indexOf(part) !== index);
     if (wrong !== undefined)
       this.wrong(name, `must be different names separated by commas; "${wrong}" is not one`);
+    if (names.length > most) this.wrong(name, `must be at most ${most} names`);
     return names;
   }
 

@@ -49,6 +49,7 @@ describe('readSettings', () => {
     [{ REFCOUNT_STORAGE: 'memory:', REFCOUNT_MODE: 'client' }, 'REFCOUNT_STORAGE'],
     [{ LANES: 'a,b,a' }, 'LANES'],
     [{ LANES: 'a,b c' }, 'LANES'],
+    [{ LANES: Array.from({ length: 17 }, (_, n) => `l${n}`).join() }, 'LANES'],
     [{ DEFAULT_LEASE_MS: '-1' }, 'DEFAULT_LEASE_MS'],
     [{ DEFAULT_LEASE_MS: '1e3' }, 'DEFAULT_LEASE_MS'],
     [{ ALLOW_MULTI_NODE_DOWNLOAD: 'yes' }, 'ALLOW_MULTI_NODE_DOWNLOAD'],

@@ -23,6 +23,9 @@ const STORE_URL_PATTERN = /^(memory:|file:.+|rediss?:\/\/.+|etcd:\/\/.+)$/s;
 const EMBEDDED_STORE_PATTERN = /^(memory:|file:)/;
 const REFCOUNT_STORAGE_PATTERN = /^(store|memory:|file:.+)$/s;
 
+/** Each lane is a list of its own in a key's record, which must stay under the size an engine takes. */
+const MAX_LANES = 16;
+
 /** A day: longer times are mistakes of a unit. */
 const DAY_MS = 86_400_000;
 
@@ -54,7 +57,7 @@ export function readSettings(environment: Readonly<Record<string, string | undef
     updateRequiresNoRef: read.flag('UPDATE_REQUIRES_NO_REF', false),
     lockIsolation: read.choice('LOCK_ISOLATION', 'operation', ['operation', 'resource']),
     successPolicy: read.choice('SUCCESS_POLICY', 'dismiss', ['dismiss', 'handover']),
-    lanes: read.names('LANES', TYPE_PATTERN),
+    lanes: read.names('LANES', TYPE_PATTERN, MAX_LANES),
     completionTtlMs: read.integer('COMPLETION_TTL_MS', 300_000, 1, DAY_MS),
     completedSkipMs: read.integer('COMPLETED_SKIP_MS', 0, 0, DAY_MS),
     defaultLeaseMs: read.integer('DEFAULT_LEASE_MS', 3_600_000, 0, 365 * DAY_MS),

@@ -79,7 +79,7 @@ export function addressHold(
   if (!hold) return refused('LOCK_NOT_FOUND', 'nobody holds this lock');
   if (hold.nodeId !== command.asker.nodeId) return refused('NOT_HOLDER', `held by ${hold.nodeId}`);
   if (command.token !== undefined && command.token !== hold.token) {
-    return refused('STALE_TOKEN', `the hold's token is ${hold.token}`);
+    return refused('STALE_TOKEN', 'the hold has another token');
   }
   if (command.token === undefined && !sameAsker(hold, command.asker)) {
     return refused('NOT_HOLDER', `held by another session of ${hold.nodeId}`);
@@ -91,7 +91,7 @@ export function forceRelease(step: Step, command: ForceRelease): ReleaseResult {
   const key = step.key(command.type);
   if (!key.hold) return refused('LOCK_NOT_FOUND', 'nobody holds this lock');
   if (key.hold.token !== command.token) {
-    return refused('STALE_TOKEN', `the hold's token is ${key.hold.token}`);
+    return refused('STALE_TOKEN', 'the hold has another token');
   }
   return { kind: 'released', nextHolder: failHold(step, key, key.hold, 'released', command.reason) };
 }

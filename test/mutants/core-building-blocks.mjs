@@ -166,13 +166,13 @@ const chunkedList = [
   { name: 'the rank counts the chunks before', find: 'before += chunk.entries.length;', replace: '' },
   {
     name: 'an empty chunk is dropped',
-    find: 'entries.length > 0 ? [{ ...chunk, revision: THIS_COMMIT, entries }] : []',
-    replace: '[{ ...chunk, revision: THIS_COMMIT, entries }]',
+    find: 'const changed = entries.length > 0 ? [{ ...chunk, revision: THIS_COMMIT, entries }] : []',
+    replace: 'const changed = [{ ...chunk, revision: THIS_COMMIT, entries }]',
   },
   {
     name: 'a changed chunk is written again',
-    find: 'entries.length > 0 ? [{ ...chunk, revision: THIS_COMMIT, entries }] : []',
-    replace: 'entries.length > 0 ? [{ ...chunk, entries }] : []',
+    find: 'const changed = entries.length > 0 ? [{ ...chunk, revision: THIS_COMMIT, entries }] : []',
+    replace: 'const changed = entries.length > 0 ? [{ ...chunk, entries }] : []',
   },
   {
     name: 'a list from which nothing is dropped stays the same',

@@ -104,16 +104,6 @@ const release = [
     replace: 'hold: undefined, failure: undefined }',
   },
   {
-    name: 'a handed-over delete voids what others remember',
-    find: "if (type === 'delete') voidOpposed(step, type);\n    step.emit",
-    replace: 'step.emit',
-  },
-  {
-    name: 'a completed delete voids what others remember',
-    find: "if (type === 'delete') voidOpposed(step, type);\n  step.emit",
-    replace: 'step.emit',
-  },
-  {
     name: 'a success that dismisses nobody is for observers only',
     find: "step.emit('completed', { ...about, observersOnly: true });",
     replace: "step.emit('completed', about);",
@@ -130,8 +120,8 @@ const release = [
   },
   {
     name: 'a fatal failure frees the resource for others',
-    find: 'token: hold.token, dismissed });\n  return serve(step, key.type);',
-    replace: 'token: hold.token, dismissed });\n  return undefined;',
+    find: 'error, dismissed });\n  return serve(step, key.type);',
+    replace: 'error, dismissed });\n  return undefined;',
   },
   {
     name: 'a fatal failure is recorded',
@@ -145,8 +135,8 @@ const release = [
   },
   {
     name: 'a plain failure is for observers only',
-    find: 'error, token: hold.token, observersOnly: true });',
-    replace: 'error, token: hold.token });',
+    find: 'error, observersOnly: true });',
+    replace: 'error });',
   },
   {
     name: 'the server counts nothing when the clients count, in a delete either',
@@ -291,8 +281,8 @@ const grant = [
   },
   {
     name: 'a grant voids what it contradicts',
-    find: 'step.putKey({ ...held, hold });\n  voidOpposed(step, key.type);',
-    replace: 'step.putKey({ ...held, hold });',
+    find: '  voidOpposed(step, key.type);\n',
+    replace: '',
   },
   {
     name: 'a grant at once is told apart from a hand-over',
@@ -332,13 +322,23 @@ const grant = [
   },
   { name: 'successes are voided', find: 'success: undefined, dismissals', replace: 'dismissals' },
   {
+    name: 'only dismissals by success are voided',
+    find: '({ outcome }) => !outcome.success',
+    replace: '() => false',
+  },
+  {
+    name: 'an asker that holds again has outlived its last release',
+    find: 'lastRelease: again ? undefined : held.lastRelease',
+    replace: 'lastRelease: held.lastRelease',
+  },
+  {
     name: 'dismissals are voided',
-    find: 'success: undefined, dismissals: NO_DISMISSALS',
-    replace: 'success: undefined',
+    find: 'success: undefined, dismissals });',
+    replace: 'success: undefined });',
   },
   {
     name: 'dismissals are voided where there is no success',
-    find: '(key.success || key.dismissals.size > 0)',
+    find: 'key.success || dismissals !== key.dismissals',
     replace: 'key.success',
   },
 ];

@@ -32,7 +32,12 @@ const liveness = [
   },
   {
     name: 'a waiter that is due is written when it names the key',
-    find: 'replaceWaiter(step, key, { ...waiter, renewed: THIS_COMMIT })',
+    find: 'return replaceWaiter(step, key, { ...waiter, renewed: THIS_COMMIT });',
+    replace: 'return NOTHING_CHANGED;',
+  },
+  {
+    name: 'a touch writes the waiter',
+    find: 'waiter ? replaceWaiter(step, key, { ...waiter, renewed: THIS_COMMIT }) : NOTHING_CHANGED',
     replace: 'NOTHING_CHANGED',
   },
   {
@@ -109,7 +114,7 @@ const liveness = [
   },
   {
     name: 'a withdrawal is an event',
-    find: "step.emit('withdrawn', { type: key.type, nodeId, sessionId, error });",
+    find: "step.emit('withdrawn', { type: key.type, nodeId, sessionId, error, sinceMs: waiter.requestedAtMs });",
     replace: '',
   },
 ];
@@ -170,8 +175,8 @@ const status = [
   },
   {
     name: 'a poller is told its dismissal',
-    find: 'if (dismissal) return dismissal.outcome;',
-    replace: '',
+    find: 'if (missed ?? dismissal) return missed ?? dismissal?.outcome;',
+    replace: 'if (missed) return missed;',
   },
   {
     name: 'references are not the truth while the resource is deleted',
@@ -190,8 +195,8 @@ const status = [
   },
   {
     name: 'a ticket asks for what is newer',
-    find: 'outcome && isLater(outcome.moment, ticket)',
-    replace: 'outcome',
+    find: 'key.failure && isLater(key.failure.moment, ticket) ? key.failure : undefined',
+    replace: 'key.failure',
   },
   {
     name: 'an old success is not the newest thing while somebody waits',

@@ -22,22 +22,25 @@ const committing = [
   {
     name: 'a conflict is noticed',
     file: SHARD,
-    find: "if (outcome.status === 'committed') return this.land(slot, attempt, outcome.revision);",
-    replace: "if (outcome.status !== 'unknown') return this.land(slot, attempt, outcome.revision ?? 1);",
+    find: "if (outcome.status === 'committed') return this.land(slot, work, attempt, outcome.revision);",
+    replace:
+      "if (outcome.status !== 'unknown') return this.land(slot, work, attempt, outcome.revision ?? 1);",
     tests: [STORE_SPEC],
   },
   {
     name: 'a conflict is noticed by any history',
     file: SHARD,
-    find: "if (outcome.status === 'committed') return this.land(slot, attempt, outcome.revision);",
-    replace: "if (outcome.status !== 'unknown') return this.land(slot, attempt, outcome.revision ?? 1);",
+    find: "if (outcome.status === 'committed') return this.land(slot, work, attempt, outcome.revision);",
+    replace:
+      "if (outcome.status !== 'unknown') return this.land(slot, work, attempt, outcome.revision ?? 1);",
     tests: [MANAGERS],
   },
   {
     name: 'an unknown commit is not taken for one that was made',
     file: SHARD,
-    find: "if (outcome.status === 'committed') return this.land(slot, attempt, outcome.revision);",
-    replace: "if (outcome.status !== 'conflict') return this.land(slot, attempt, outcome.revision ?? 1);",
+    find: "if (outcome.status === 'committed') return this.land(slot, work, attempt, outcome.revision);",
+    replace:
+      "if (outcome.status !== 'conflict') return this.land(slot, work, attempt, outcome.revision ?? 1);",
     tests: [STORE_SPEC, MANAGERS],
   },
   {
