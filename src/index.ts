@@ -1,3 +1,4 @@
+export { type ContractRunner } from './common/contract-runner.js';
 export * from './config/settings.js';
 export { type HoldfastOptions } from './config/settings.module-definition.js';
 export { HoldfastModule } from './holdfast.module.js';
@@ -5,7 +6,7 @@ export { LockManager } from './locking/lock-manager.js';
 export { type LockPolicy } from './locking/lock-policy.js';
 export * from './refcount/ref-count-storage.contract.js';
 export * from './refcount/ref-count-storage.interface.js';
-export { stateStoreContract } from './stores/state-store.contract.js';
+export * from './stores/state-store.contract.js';
 export * from './stores/state-store.interface.js';
 export * from './stores/store.error.js';
 export { EventBus, type ResourceEvents } from './subscriptions/event-bus.js';

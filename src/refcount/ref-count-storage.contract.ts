@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { type ContractRunner } from '../common/contract-runner.js';
 import {
   attempt,
   countOf,
@@ -9,12 +10,6 @@ import {
   STRANGE_NAMES,
 } from './ref-count-storage.contract-support.js';
 import { type RefCountStorage } from './ref-count-storage.interface.js';
-
-/** What the suite needs of vitest, jest or node:test. */
-export interface ContractRunner {
-  describe(name: string, body: () => void): unknown;
-  it(name: string, body: () => Promise<void>): unknown;
-}
 
 /** A storage that nobody else uses, empty, and how to be done with it. */
 export interface RefCountStorageFixture {

@@ -1,10 +1,6 @@
+import { type ContractRunner } from '../common/contract-runner.js';
 import { commitContract } from './contract/commit.contract.js';
-import {
-  type ContractFactory,
-  type ContractRunner,
-  type ContractSubject,
-  type ContractTest,
-} from './contract/harness.js';
+import { type ContractFactory, type ContractSubject, type ContractTest } from './contract/harness.js';
 import { historyContract } from './contract/history.contract.js';
 import { watchContract } from './contract/watch.contract.js';
 

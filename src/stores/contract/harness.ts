@@ -11,12 +11,6 @@ import {
   type Write,
 } from '../state-store.interface.js';
 
-/** The part of vitest, jest and node:test that the suite needs. */
-export interface ContractRunner {
-  describe(name: string, body: () => void): unknown;
-  it(name: string, body: () => Promise<void>): unknown;
-}
-
 /** One open store with no items, and how to be rid of it. */
 export interface ContractSubject {
   readonly store: StateStore;
