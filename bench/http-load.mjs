@@ -16,26 +16,30 @@ function spawnPinned(core, script, ...args) {
 }
 
 /**
- * Starts `script args…` on the server's core. It prints its port, answers any message with its `process.cpuUsage()`, and
+ * Starts `script args…` on the server's core. It sends its port, answers any message with its `process.cpuUsage()`, and
  * ends with this process. `cpuMs` is the processor time it has had so far.
  */
 export async function startServer(script, ...args) {
   const child = spawnPinned(SERVER_CORE, script, ...args);
-  const [line] = await once(child.stdout, 'data');
+  child.stdout.resume();
+  const [{ port }] = await once(child, 'message');
   const cpuMs = async () => {
     child.send('cpu');
     const [{ user, system }] = await once(child, 'message');
     return (user + system) / 1000;
   };
-  return { port: Number(line), cpuMs, stop: () => child.kill() };
+  return { port, cpuMs, stop: () => child.kill() };
 }
 
-/** Requests a second and latencies (ms) of `POST path` with this body, from a process on the other core. */
-export async function load({ port, path, body, connections, milliseconds }) {
+/**
+ * Requests a second and latencies (ms), from a process on the other core. Each connection sends the requests (`{path, body}`)
+ * in turn; `#` in a body is the number of the connection.
+ */
+export async function load({ port, requests, connections, milliseconds }) {
   const child = spawnPinned(
     LOAD_CORE,
     fileURLToPath(import.meta.url),
-    JSON.stringify({ port, path, body, connections, milliseconds }),
+    JSON.stringify({ port, requests, connections, milliseconds }),
   );
   let text = '';
   child.stdout.on('data', (chunk) => (text += chunk));
@@ -53,14 +57,15 @@ function answerEnd(text) {
   return text.length < end ? -1 : end;
 }
 
-function ask(port, request, latencies, isOver) {
+function ask(port, requests, latencies, isOver) {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: '127.0.0.1', noDelay: true });
     let sentAt = 0;
     let text = '';
+    let turn = 0;
     const send = () => {
       sentAt = performance.now();
-      socket.write(request);
+      socket.write(requests[turn++ % requests.length]);
     };
     socket.setEncoding('latin1').on('connect', send).on('error', reject).on('close', resolve);
     socket.on('data', (chunk) => {
@@ -75,15 +80,24 @@ function ask(port, request, latencies, isOver) {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const { port, path, body, connections, milliseconds } = JSON.parse(process.argv[2]);
-  const request =
-    `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n` +
-    `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+  const { port, requests, connections, milliseconds } = JSON.parse(process.argv[2]);
+  const prepared = (connection) =>
+    requests.map(({ path, body }) => {
+      const text = body.replaceAll('#', String(connection).padStart(4, '0'));
+      return (
+        `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n` +
+        `Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`
+      );
+    });
   const latencies = [];
   const end = performance.now() + milliseconds;
   const isOver = () => performance.now() >= end;
   const begin = performance.now();
-  await Promise.all(Array.from({ length: connections }, () => ask(port, request, latencies, isOver)));
+  await Promise.all(
+    Array.from({ length: connections }, (_, connection) =>
+      ask(port, prepared(connection), latencies, isOver),
+    ),
+  );
   const seconds = (performance.now() - begin) / 1000;
   latencies.sort((a, b) => a - b);
   const result = {

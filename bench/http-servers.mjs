@@ -1,5 +1,5 @@
 // The servers that bench/http-floor.mjs compares, each answering `POST /lock` of ~120 B with ~120 B. As a program:
-// `node bench/http-servers.mjs NAME` serves one on a free port and prints the
+// `node bench/http-servers.mjs NAME` serves one on a free port and sends the
 // port; any message is answered with the processor time used.
 import 'reflect-metadata';
 import { createServer } from 'node:http';
@@ -8,15 +8,22 @@ import { Body, Controller, HttpCode, Module, Post, UseGuards, ValidationPipe } f
 import { NestFactory } from '@nestjs/core';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import { IsOptional } from 'class-validator';
+import { AppModule } from '../dist/app.module.js';
+import { createServer as createApp } from '../dist/server.js';
 import { FastExpressAdapter } from '../dist/common/express/fast-express.adapter.js';
 import { CompiledValidationPipe } from '../dist/common/validation/compiled-validation.pipe.js';
 import * as is from '../dist/common/validation/decorators.js';
 
-export const REQUEST = JSON.stringify({
-  type: 'pull',
-  resource_id: 'sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15',
+const BODY = JSON.stringify({
+  type: 'update',
+  resource_id: 'sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d#',
   node_id: 'worker-17.example.internal',
 });
+
+export const REQUESTS = [
+  { path: '/lock', body: BODY },
+  { path: '/unlock', body: BODY },
+];
 
 const ANSWER = {
   acquired: true,
@@ -55,7 +62,8 @@ class LockController {
 const lock = Object.getOwnPropertyDescriptor(LockController.prototype, 'lock');
 Reflect.defineMetadata('design:paramtypes', [LockDto], LockController.prototype, 'lock');
 Body()(LockController.prototype, 'lock', 0);
-for (const decorate of [Post('lock'), HttpCode(200)]) decorate(LockController.prototype, 'lock', lock);
+for (const decorate of [Post(['lock', 'unlock']), HttpCode(200)])
+  decorate(LockController.prototype, 'lock', lock);
 Controller()(LockController);
 
 function moduleWith(...decorators) {
@@ -87,6 +95,14 @@ function startBare() {
   return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(server)));
 }
 
+/** All of Holdfast as it is served, with its log on standard output. */
+async function startApp() {
+  process.env.STORE_URL = 'memory:';
+  const app = await createApp(AppModule);
+  await app.listen(0, '127.0.0.1');
+  return app.getHttpServer();
+}
+
 export const SERVERS = {
   bare: { title: 'bare `node:http`, parse + answer JSON', start: startBare },
   stock: {
@@ -101,11 +117,12 @@ export const SERVERS = {
     title: 'Nest on FastExpressAdapter, CompiledValidationPipe, one guard',
     start: () => startNest(new FastExpressAdapter(), new CompiledValidationPipe(), UseGuards(KnownNodes)),
   },
+  app: { title: 'the whole app, `memory:`, `LOG_LEVEL=info`', start: startApp },
 };
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const server = await SERVERS[process.argv[2]].start();
-  console.log(server.address().port);
+  process.send({ port: server.address().port });
   process.on('message', () => process.send(process.cpuUsage()));
   process.once('disconnect', () => process.exit());
 }
