@@ -33,6 +33,18 @@ describe('granting a delete', () => {
     expect(r.acquire('update', 'n2')).toMatchObject({ kind: 'refused', code: 'OPERATION_FAILED' });
   });
 
+  it('voids a dismissal by success that stands without one', () => {
+    const r = resource();
+    r.grant('pull', 'n1');
+    r.queue('pull', 'n2');
+    r.run({ kind: 'add-reference', nodeId: 'n3' });
+    r.fail('pull', 'n1');
+    expect(r.dismissed('pull')).toEqual(['n2']);
+    for (const nodeId of ['n2', 'n3']) r.run({ kind: 'release-reference', nodeId });
+    r.grant('delete', 'n9');
+    expect(r.dismissed('pull')).toEqual([]);
+  });
+
   it('voids them also when it is handed over', () => {
     const r = resource();
     r.grant('delete', 'n8');

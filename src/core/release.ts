@@ -51,21 +51,21 @@ export function judgeRelease(
   command: Release,
 ): ReleaseResult | { readonly kind: 'hold'; readonly hold: Hold } {
   const key = keyOf(state, command.type);
-  if (key?.lastRelease && isRepeated(key, key.lastRelease, command)) {
+  if (key?.lastRelease && isRepeated(key.lastRelease, command)) {
     return { kind: 'released', nextHolder: key.lastRelease.nextHolder };
   }
   return addressHold(key, command);
 }
 
-function isRepeated(key: KeyState, last: LastRelease, command: Release): boolean {
+/** An asker that holds the key again has no last release any more (see `grant`). */
+function isRepeated(last: LastRelease, command: Release): boolean {
   const sameNodeWithToken = last.nodeId === command.asker.nodeId && command.token === last.token;
   return (
     (sameAsker(last, command.asker) || sameNodeWithToken) &&
     (command.token === undefined || command.token === last.token) &&
     last.success === command.success &&
     last.error === command.error &&
-    last.fatal === command.fatal &&
-    !(key.hold && sameAsker(key.hold, last))
+    last.fatal === command.fatal
   );
 }
 

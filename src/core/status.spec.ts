@@ -83,6 +83,18 @@ describe('completion, as a poller sees it', () => {
     expect(r.status('scan', 'n4', ticket)).toMatchObject({ completed: true });
   });
 
+  it('with a ticket is not a fatal failure from before it', () => {
+    const r = resource();
+    r.grant('scan', 'n1');
+    r.failFatally('scan', 'n1');
+    r.grant('scan', 'n1');
+    const ticket = r.queue('scan', 'n2');
+    r.run({ kind: 'withdraw', type: 'scan', asker: { nodeId: 'n2' }, error: 'x' });
+    r.fail('scan', 'n1');
+    expect(r.status('scan', 'n2', ticket)).toMatchObject({ completed: false });
+    expect(r.status('scan', 'n2')).toMatchObject({ completed: true, success: false });
+  });
+
   it('with a ticket is only what is newer than it', () => {
     const r = resource();
     r.grant('scan', 'n1');

@@ -40,6 +40,22 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
 );
 
 describe('Deadlines', { timeout: 20_000 }, () => {
+  it('moves up what takes the place of something cancelled in a later branch', async () => {
+    const clock = new SimulatedClock();
+    const { deadlines, fired } = watching(clock);
+    const tasks = [1, 100, 2, 200, 300, 3].map((atMs) => ({ task: new Task(String(atMs)), atMs }));
+    for (const { task, atMs } of tasks) deadlines.schedule(task, atMs);
+    deadlines.schedule(tasks[3]!.task, Infinity);
+    await clock.advance(400);
+    expect(fired.map(({ name, atMs }) => [name, atMs])).toEqual([
+      ['1', 1],
+      ['2', 2],
+      ['3', 3],
+      ['100', 100],
+      ['300', 300],
+    ]);
+  });
+
   it('fires as a sorted list would, through every rescheduling and cancelling', async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (history) => {

@@ -24,11 +24,6 @@ const release = [
   { name: 'a repetition has the same error', find: 'last.error === command.error &&', replace: '' },
   { name: 'a repetition is as fatal', find: 'last.fatal === command.fatal &&', replace: '' },
   {
-    name: 'a release is new when the asker holds the key again',
-    find: '!(key.hold && sameAsker(key.hold, last))',
-    replace: 'true',
-  },
-  {
     name: 'a release by an ended session is refused',
     find: "if (command.sessionEnded) return refused('SESSION_NOT_FOUND', 'the session is unknown or has ended');",
     replace: '',
