@@ -130,11 +130,7 @@ const BODIES: readonly [name: string, body: string | Buffer, code?: string][] = 
   ['UTF-16', Buffer.from(LOCK, 'utf16le')],
   ['nothing but spaces', '   '],
   ['nesting 30,000 deep', `{"requests":${nested(30_000)}}`, 'BAD_REQUEST'],
-  [
-    'prototype keys 9,000 deep',
-    `{"__proto__":${'{"constructor":'.repeat(4000)}1${'}'.repeat(4000)}}`,
-    'BAD_REQUEST',
-  ],
+  ['prototype keys and nesting 30,000 deep', `{"__proto__":${nested(30_000)}}`],
   ['its fields in __proto__', `{"__proto__":${LOCK}}`, 'BAD_REQUEST'],
   ['its fields in constructor.prototype', `{"constructor":{"prototype":${LOCK}}}`, 'BAD_REQUEST'],
   ['an escaped __proto__', `{"\\u005f_proto__":${LOCK}}`, 'BAD_REQUEST'],
@@ -232,11 +228,36 @@ export function wrongAddresses(): BadCase[] {
     ['DELETE', '/sessions/%00', 400, 'BAD_REQUEST'],
     ['DELETE', `/sessions/${'x'.repeat(65)}`, 400, 'BAD_REQUEST'],
     ['DELETE', '/sessions/%ff', 400, 'BAD_REQUEST'],
-    ['GET', '/%', 400, 'BAD_REQUEST'],
+    ['GET', '/%', 404, 'NOT_FOUND'],
     ['POST', '/sessions/unknown/renew', 403, 'SESSION_NOT_FOUND'],
     ['GET', '/sessions/__proto__/events', 403, 'SESSION_NOT_FOUND'],
   ];
   return cases.map(([method, path, status, code]) => {
     return { name: `${method} ${path.slice(0, 60)}`, request: requestOf(method, path), status, code };
+  });
+}
+
+const HEAD = 'POST /lock HTTP/1.1\r\nhost: test\r\ncontent-type: application/json\r\n';
+
+export function noRequests(): BadCase[] {
+  const texts: [name: string, text: string, status?: number, code?: string][] = [
+    ['what is no HTTP', 'LOCK IT PLEASE\r\n\r\n'],
+    ['an unknown version', 'GET /locks HTTP/9.9\r\nhost: test\r\n\r\n'],
+    ['a length that is no number', `${HEAD}content-length: many\r\n\r\n`],
+    ['a negative length', `${HEAD}content-length: -1\r\n\r\n`],
+    ['two lengths', `${HEAD}content-length: 2\r\ncontent-length: 3\r\n\r\n{}`],
+    ['a length beside chunks', `${HEAD}content-length: 2\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`],
+    ['a chunk whose size is no number', `${HEAD}transfer-encoding: chunked\r\n\r\nzz\r\n`],
+    ['a NUL in a header', `${HEAD}x: \0\r\n\r\n`],
+    ['headers without end', `${HEAD}x: ${'x'.repeat(20_000)}\r\n\r\n`, 431, 'HEADERS_TOO_LARGE'],
+    [
+      'an address without end',
+      `GET /locks?after=${'x'.repeat(20_000)} HTTP/1.1\r\n\r\n`,
+      431,
+      'HEADERS_TOO_LARGE',
+    ],
+  ];
+  return texts.map(([name, text, status = 400, code = 'MALFORMED_REQUEST']) => {
+    return { name, request: Buffer.from(text, 'latin1'), status, code };
   });
 }

@@ -2,7 +2,6 @@ import 'reflect-metadata';
 import { type AddressInfo } from 'node:net';
 import { type INestApplication } from '@nestjs/common';
 import { SystemClock } from '../../src/common/system-clock.js';
-import { type Settings } from '../../src/config/settings.js';
 import { HoldfastModule } from '../../src/holdfast.module.js';
 import { LockManager } from '../../src/locking/lock-manager.js';
 import { LoggingModule } from '../../src/logging/logging.module.js';
@@ -27,10 +26,11 @@ export class BadInputServer {
     this.manager = app.get(LockManager);
   }
 
-  static async start(settings: Partial<Settings> = {}): Promise<BadInputServer> {
+  static async start(): Promise<BadInputServer> {
     const store = new WrappedStore(new MemoryStateStore(new SystemClock()));
-    const bare = { defaultLeaseMs: 0, claimTimeoutMs: 0, waiterTtlMs: 0, logLevel: 'fatal' } as const;
-    const holdfast = HoldfastModule.forRoot({ settings: { ...bare, ...settings }, stateStore: store });
+    const endless = { defaultLeaseMs: 0, claimTimeoutMs: 0, waiterTtlMs: 0, sessionTtlMs: 86_400_000 };
+    const settings = { ...endless, logLevel: 'fatal' as const };
+    const holdfast = HoldfastModule.forRoot({ settings, stateStore: store });
     const app = await createServer({ module: Root, imports: [holdfast, LoggingModule] });
     await app.listen(0, '127.0.0.1');
     return new BadInputServer(app, store);

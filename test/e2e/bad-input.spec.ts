@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   type BadCase,
   HELD,
+  noRequests,
   wrongAddresses,
   wrongBodies,
   wrongFields,
@@ -38,6 +39,7 @@ describe.each([
   ['bodies that are no JSON object, too large or of another type', wrongBodies()],
   ['queries that are incomplete, doubled or broken', wrongQueries()],
   ['addresses that lead nowhere', wrongAddresses()],
+  ['bytes that are no request', noRequests()],
 ])('%s', (_, cases) => {
   it(`are refused with a code and a message, and change nothing (${cases.length} requests)`, async () => {
     const complaints: (string | undefined)[] = [];

@@ -40,6 +40,11 @@ export interface Pending extends Promise<Answer> {
   abort(): void;
 }
 
+/** No promise itself: whoever awaits it wants it to wait. */
+export interface WaitingPoll {
+  readonly answer: Pending;
+}
+
 /**
  * The real server in this process, to be asked over real sockets:
  *
@@ -148,11 +153,11 @@ export class TestServer {
   }
 
   /** A long poll that is known to be waiting: the `count`-th of the server. */
-  async longPoll(request: object = {}, count = 1): Promise<Pending> {
-    const poll = this.lock({ wait_ms: 60_000, ...request });
-    poll.catch(() => undefined);
+  async longPoll(request: object = {}, count = 1): Promise<WaitingPoll> {
+    const answer = this.lock({ wait_ms: 60_000, ...request });
+    answer.catch(() => undefined);
     await this.untilGauge('holdfast_long_polls', count);
-    return poll;
+    return { answer };
   }
 
   async metric(series: string): Promise<number> {

@@ -106,7 +106,9 @@ export class ServerProcess {
   call(method: string, path: string, body?: object): Promise<Reply> {
     return new Promise((resolve, reject) => {
       const text = body && JSON.stringify(body);
-      const headers = text === undefined ? {} : { 'content-type': 'application/json' };
+      const length = Buffer.byteLength(text ?? '');
+      const headers =
+        text === undefined ? {} : { 'content-type': 'application/json', 'content-length': length };
       const options = { method, path, port: this.port, host: '127.0.0.1', agent: this.agent, headers };
       const sent = request(options, (response) => {
         let answer = '';

@@ -1,4 +1,4 @@
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 
 /** One frame of a stream: the lines up to an empty one. */
@@ -22,7 +22,7 @@ export class SseReader {
   /** How it was closed: cut off in the middle, or ended in due form. */
   ended = false;
   private rest = '';
-  private changed = Promise.withResolvers();
+  private readonly changes = new EventEmitter();
 
   private constructor(readonly response: IncomingMessage) {
     response.setEncoding('utf8');
@@ -70,7 +70,7 @@ export class SseReader {
   }
 
   private async until(condition: () => boolean): Promise<void> {
-    while (!condition()) await this.changed.promise;
+    while (!condition()) await once(this.changes, 'change');
   }
 
   private take(chunk: string): void {
@@ -82,8 +82,7 @@ export class SseReader {
   }
 
   private notify(): void {
-    this.changed.resolve(undefined);
-    this.changed = Promise.withResolvers();
+    this.changes.emit('change');
   }
 }
 
