@@ -1,3 +1,5 @@
+import { Subject } from 'rxjs';
+import { type Clock } from '../common/clock.interface.js';
 import {
   type Commit,
   type CommitOutcome,
@@ -5,16 +7,36 @@ import {
   type Write,
 } from '../stores/state-store.interface.js';
 
+/** One commit as the store took it, for whoever measures. */
+export interface MeasuredCommit {
+  /** How many commands it answers. */
+  readonly commands: number;
+  readonly tookMs: number;
+  /** `failed`: the store said that nothing was written. */
+  readonly outcome: CommitOutcome['status'] | 'failed';
+}
+
+interface WaitingCommit {
+  readonly commit: Commit;
+  readonly commands: number;
+  readonly resolve: (outcome: Promise<CommitOutcome>) => void;
+}
+
 /** Sends the commits that become ready in one turn of the event loop to the store together. */
 export class Committer {
-  private waiting: { commit: Commit; resolve: (outcome: Promise<CommitOutcome>) => void }[] = [];
+  readonly commits$ = new Subject<MeasuredCommit>();
+  private waiting: WaitingCommit[] = [];
 
-  constructor(private readonly store: StateStore) {}
+  constructor(
+    private readonly store: StateStore,
+    private readonly clock: Clock,
+  ) {}
 
-  commit(partition: number, writes: readonly Write[]): Promise<CommitOutcome> {
+  /** `commands`: how many of them it answers. */
+  commit(partition: number, writes: readonly Write[], commands: number): Promise<CommitOutcome> {
     return new Promise((resolve) => {
       if (this.waiting.length === 0) queueMicrotask(() => this.send());
-      this.waiting.push({ commit: { partition, writes }, resolve });
+      this.waiting.push({ commit: { partition, writes }, commands, resolve });
     });
   }
 
@@ -22,8 +44,21 @@ export class Committer {
     const sent = this.waiting;
     this.waiting = [];
     const commits = sent.map(({ commit }) => commit);
+    const sentAtMs = this.clock.monotonicMs();
     const outcomes = this.outcomesOf(commits);
-    for (const [index, { resolve }] of sent.entries()) resolve(outcomes[index]!);
+    for (const [index, { commands, resolve }] of sent.entries()) {
+      const outcome = outcomes[index]!;
+      resolve(outcome);
+      if (this.commits$.observed) void this.measure(outcome, commands, sentAtMs);
+    }
+  }
+
+  private async measure(pending: Promise<CommitOutcome>, commands: number, sentAtMs: number): Promise<void> {
+    const outcome = await pending.then(
+      ({ status }) => status,
+      () => 'failed' as const,
+    );
+    this.commits$.next({ commands, outcome, tookMs: this.clock.monotonicMs() - sentAtMs });
   }
 
   /** A store of the user's own may throw where it should reject; here nobody would hear of it. */

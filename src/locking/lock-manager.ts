@@ -6,6 +6,7 @@ import {
   Optional,
 } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
+import { type Observable } from 'rxjs';
 import { CLOCK, type Clock } from '../common/clock.interface.js';
 import { type Command, type ResultOf } from '../core/commands.js';
 import { fnv1a } from '../core/fnv1a.js';
@@ -14,7 +15,7 @@ import { REF_COUNT_STORAGE, type RefCountStorage } from '../refcount/ref-count-s
 import { STATE_STORE, type StateStore } from '../stores/state-store.interface.js';
 import { EventBus } from '../subscriptions/event-bus.js';
 import { RecordFeed } from './record-feed.js';
-import { Committer } from './committer.js';
+import { Committer, type MeasuredCommit } from './committer.js';
 import { CountedReferences } from './counted-references.js';
 import { Deadlines } from './deadlines.js';
 import { LOCK_POLICY } from './locking.module-definition.js';
@@ -33,6 +34,8 @@ import { Shard } from './shard.js';
  */
 @Injectable()
 export class LockManager implements OnModuleInit, BeforeApplicationShutdown {
+  /** Every commit of this instance, measured. */
+  readonly commits$: Observable<MeasuredCommit>;
   private readonly shards: readonly Shard[];
   private readonly deadlines: Deadlines<ResourceSlot>;
   private readonly feed: RecordFeed;
@@ -51,7 +54,7 @@ export class LockManager implements OnModuleInit, BeforeApplicationShutdown {
     this.references = new CountedReferences(refCounts ?? undefined);
     const context = {
       store,
-      committer: new Committer(store),
+      committer: new Committer(store, clock),
       clock,
       deadlines: this.deadlines,
       policy,
@@ -59,6 +62,7 @@ export class LockManager implements OnModuleInit, BeforeApplicationShutdown {
       partitionOf: (resourceId: string) => this.partitionOf(resourceId),
       newCommitId: () => `${this.instanceId}.${(++this.commits).toString(36)}`,
     };
+    this.commits$ = context.committer.commits$;
     this.shards = Array.from({ length: policy.shardCount }, () => new Shard(context));
     this.feed = new RecordFeed(store, clock, {
       shardOf: (resourceId) => this.shardOf(resourceId),

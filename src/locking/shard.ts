@@ -134,7 +134,7 @@ export class Shard {
       await references.save(resourceId, counted, batch.state.references);
       const { attempt, writes } = this.attempt(slot, base, batch);
       work.inFlight.push(attempt);
-      const outcome = await committer.commit(partitionOf(resourceId), writes);
+      const outcome = await committer.commit(partitionOf(resourceId), writes, batch.results.length);
       if (outcome.status === 'committed') return this.land(slot, work, attempt, outcome.revision);
       const { record, commitId } = await this.reload(slot);
       const own = work.inFlight.find((earlier) => earlier.commitId === commitId);

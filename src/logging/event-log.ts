@@ -1,13 +1,18 @@
 import { Inject, Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import { type Logger } from 'pino';
 import { type Subscription } from 'rxjs';
+import { type LockEvent } from '../core/events.js';
 import { EventBus } from '../subscriptions/event-bus.js';
 import { PINO } from './pino-logger.js';
 
-/** One line per grant, queueing, hand-over, success, failure and expiry. */
+/**
+ * One line per grant, queueing, hand-over, success, failure and expiry. `node` is whom it is about, `holder` who holds the
+ * lock then, as far as this process has seen it granted.
+ */
 @Injectable()
 export class EventLog implements OnModuleInit, OnModuleDestroy {
   private subscription: Subscription | undefined;
+  private readonly holders = new Map<string, string>();
 
   constructor(
     private readonly bus: EventBus,
@@ -17,21 +22,26 @@ export class EventLog implements OnModuleInit, OnModuleDestroy {
   onModuleInit(): void {
     if (!this.pino.isLevelEnabled('info')) return;
     this.subscription = this.bus.events$.subscribe(({ resourceId, events }) => {
-      for (const { name, type, nodeId, sessionId, token, error, dismissed } of events) {
-        const key = type === '' ? resourceId : `${type}:${resourceId}`;
-        this.pino.info(
-          {
-            key,
-            node: nodeId,
-            session: sessionId,
-            token,
-            error: error || undefined,
-            dismissed: dismissed || undefined,
-          },
-          name,
-        );
-      }
+      for (const event of events) this.write(resourceId, event);
     });
+  }
+
+  private write(resourceId: string, { name, type, token, ...event }: LockEvent): void {
+    const key = type === '' ? resourceId : `${type}:${resourceId}`;
+    if (name === 'granted' || name === 'assigned') this.holders.set(key, event.nodeId);
+    else if (token !== undefined) this.holders.delete(key);
+    this.pino.info(
+      {
+        key,
+        node: event.nodeId,
+        session: event.sessionId,
+        holder: this.holders.get(key),
+        token,
+        error: event.error || undefined,
+        dismissed: event.dismissed || undefined,
+      },
+      name,
+    );
   }
 
   onModuleDestroy(): void {

@@ -1,4 +1,5 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import { ClockModule } from '../common/clock.module.js';
 import { MetricsController } from './metrics.controller.js';
 import { MetricsService } from './metrics.service.js';
 
@@ -6,6 +7,11 @@ import { MetricsService } from './metrics.service.js';
 export class MetricsModule {
   /** The modules whose gauges it shows. */
   static forRoot(imports: DynamicModule[]): DynamicModule {
-    return { module: MetricsModule, imports, controllers: [MetricsController], providers: [MetricsService] };
+    return {
+      module: MetricsModule,
+      imports: [ClockModule, ...imports],
+      controllers: [MetricsController],
+      providers: [MetricsService],
+    };
   }
 }

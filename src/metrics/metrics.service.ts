@@ -1,7 +1,10 @@
 import { Inject, Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { type Subscription } from 'rxjs';
+import { Subscription } from 'rxjs';
+import { CLOCK, type Clock } from '../common/clock.interface.js';
 import { type LockEvent } from '../core/events.js';
+import { keyOf, queueLength } from '../core/state.js';
+import { type MeasuredCommit } from '../locking/committer.js';
 import { LockManager } from '../locking/lock-manager.js';
 import { LongPolls } from '../locking/long-polls.js';
 import { EventBus } from '../subscriptions/event-bus.js';
@@ -11,15 +14,31 @@ import { SessionsService } from '../sessions/sessions.service.js';
 /** Work lasts from milliseconds to hours. */
 const SECONDS = [0.005, 0.02, 0.1, 0.5, 2, 10, 60, 300, 1800, 7200];
 
+/** A store on a good disk takes less than a millisecond, one across a continent a tenth of a second. */
+const STORE_SECONDS = [0.0002, 0.001, 0.005, 0.02, 0.1, 0.5, 2, 10];
+
+/** A claim is a round trip of its new holder, or never comes. */
+const CLAIM_SECONDS = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60];
+
+const COMMANDS = [1, 2, 5, 10, 50, 200, 1000];
+
+/** Resources looked at before other requests get their turn. */
+const LOOKED_AT_PER_TURN = 20_000;
+
 /** Names of users' own types would make as many series as somebody likes: they are counted together. */
 const TYPES: ReadonlySet<string> = new Set(['pull', 'update', 'delete']);
 const label = (type: string) => (TYPES.has(type) ? type : 'other');
 
-/** What operators watch, learnt from the change feed: every instance counts every event once. */
+/**
+ * What operators watch, learnt from the change feed: every instance counts every event once. Only the commits are those of
+ * this instance alone.
+ */
 @Injectable()
 export class MetricsService implements OnModuleInit, OnModuleDestroy {
   readonly registry = new Registry();
-  private subscription: Subscription | undefined;
+  private readonly subscription = new Subscription();
+  /** Hand-overs not claimed yet: tokens by type, by resource. */
+  private readonly handedOver = new Map<string, Map<string, number>>();
 
   private readonly acquisitions = new Counter({
     name: 'holdfast_acquisitions_total',
@@ -35,7 +54,7 @@ export class MetricsService implements OnModuleInit, OnModuleDestroy {
   });
   private readonly avoided = new Counter({
     name: 'holdfast_work_avoided_total',
-    help: 'Waiters sent away because another node had done the work',
+    help: 'Nodes that skipped the work because another had done it',
     labelNames: ['type'],
     registers: [this.registry],
   });
@@ -54,9 +73,31 @@ export class MetricsService implements OnModuleInit, OnModuleDestroy {
     registers: [this.registry],
   });
 
+  private readonly claim = new Histogram({
+    name: 'holdfast_hand_over_seconds',
+    help: 'From handing a lock over to the claim of its new holder',
+    labelNames: ['type'],
+    buckets: CLAIM_SECONDS,
+    registers: [this.registry],
+  });
+  private readonly store = new Histogram({
+    name: 'holdfast_store_commit_seconds',
+    help: 'How long the store takes for a commit',
+    labelNames: ['outcome'],
+    buckets: STORE_SECONDS,
+    registers: [this.registry],
+  });
+  private readonly combined = new Histogram({
+    name: 'holdfast_commands_per_commit',
+    help: 'Requests that one commit answers',
+    buckets: COMMANDS,
+    registers: [this.registry],
+  });
+
   constructor(
     private readonly bus: EventBus,
-    @Inject(LockManager) manager: LockManager,
+    @Inject(CLOCK) private readonly clock: Clock,
+    private readonly manager: LockManager,
     longPolls: LongPolls,
     streams: OpenStreams,
     sessions: SessionsService,
@@ -67,36 +108,76 @@ export class MetricsService implements OnModuleInit, OnModuleDestroy {
       'Resources with anything held, awaited, remembered or referenced',
       () => manager.size,
     );
+    this.gauge('holdfast_waiters', 'Nodes that are queued', () => this.waiters());
     this.gauge('holdfast_long_polls', 'Long polls that wait', () => longPolls.size);
     this.gauge('holdfast_open_streams', 'Event streams that are open', () => streams.size);
     this.gauge('holdfast_sessions', 'Sessions that are open', () => sessions.size);
   }
 
   onModuleInit(): void {
-    this.subscription = this.bus.events$.subscribe(({ events }) => {
-      for (const event of events) this.count(event);
-    });
+    const { bus, manager, subscription } = this;
+    subscription.add(
+      bus.events$.subscribe(({ resourceId, events }) => {
+        for (const event of events) this.count(resourceId, event);
+      }),
+    );
+    subscription.add(bus.changes$.subscribe((resourceId) => this.changed(resourceId)));
+    subscription.add(manager.commits$.subscribe((commit) => this.measure(commit)));
   }
 
   onModuleDestroy(): void {
-    this.subscription?.unsubscribe();
+    this.subscription.unsubscribe();
   }
 
-  private gauge(name: string, help: string, value: () => number): void {
+  private gauge(name: string, help: string, value: () => number | Promise<number>): void {
     const registers = [this.registry];
     new Gauge({
       name,
       help,
       registers,
-      collect() {
-        this.set(value());
+      async collect() {
+        this.set(await value());
       },
     });
   }
 
-  private count(event: LockEvent): void {
+  private async waiters(): Promise<number> {
+    let waiters = 0;
+    let looked = 0;
+    for (const { state } of this.manager.resources()) {
+      if (++looked % LOOKED_AT_PER_TURN === 0) await new Promise((resolve) => setImmediate(resolve));
+      for (const key of state.keys) waiters += queueLength(key);
+    }
+    return waiters;
+  }
+
+  private measure({ commands, tookMs, outcome }: MeasuredCommit): void {
+    this.store.labels(outcome).observe(tookMs / 1000);
+    if (outcome === 'committed') this.combined.observe(commands);
+  }
+
+  /** Claims are no events. */
+  private changed(resourceId: string): void {
+    const tokens = this.handedOver.get(resourceId);
+    if (!tokens) return;
+    const state = this.manager.peek(resourceId);
+    for (const [type, token] of tokens) {
+      const hold = state && keyOf(state, type)?.hold;
+      if (hold?.token === token && !hold.claimed) continue;
+      tokens.delete(type);
+      if (hold?.token !== token) continue;
+      this.claim.labels(label(type)).observe(Math.max(0, this.clock.wallMs() - hold.acquiredAtMs) / 1000);
+    }
+    if (tokens.size === 0) this.handedOver.delete(resourceId);
+  }
+
+  private count(resourceId: string, event: LockEvent): void {
     const type = label(event.type);
     const outcome = OUTCOMES[event.name];
+    if (event.name === 'assigned' && event.token !== undefined) {
+      const tokens = this.handedOver.get(resourceId) ?? new Map<string, number>();
+      this.handedOver.set(resourceId, tokens.set(event.type, event.token));
+    }
     if (event.name === 'granted' || event.name === 'assigned')
       this.wait.labels(type).observe(secondsSince(event));
     if (event.name === 'granted' || event.name === 'assigned' || event.name === 'queued') {
@@ -107,6 +188,8 @@ export class MetricsService implements OnModuleInit, OnModuleDestroy {
       this.hold.labels(type).observe(secondsSince(event));
     }
     if (event.success && event.dismissed > 0) this.avoided.labels(type).inc(event.dismissed);
+    // A pull that is skipped as it asks; who was dismissed has been counted already, and is no new reference.
+    if (event.name === 'referenced' && event.type !== '') this.avoided.labels(type).inc();
   }
 }
 

@@ -18,7 +18,10 @@ interface Bound extends BoundName, Due {
   streams: number;
 }
 
-/** After a failed ending (the store is away, or a renewal came in between) it is tried again. */
+/** What is to be ended may have been renewed, or have become a hold, since it was looked at. */
+const MAX_TRIES = 3;
+
+/** After a failed ending (the store is away) it is tried again. */
 const RETRY_MS = 1000;
 
 /**
@@ -97,11 +100,15 @@ export class Bindings implements OnModuleInit, BeforeApplicationShutdown {
   }
 
   private async end(bound: Bound): Promise<void> {
-    const command = this.ending(bound);
-    const done = !command || (await this.succeeds(bound, command));
-    if (bound.streams > 0) return;
-    if (done) this.bound.delete(nameOf(bound));
-    else this.deadlines.schedule(bound, this.deadlines.now() + RETRY_MS);
+    for (let tries = 0; tries < MAX_TRIES && bound.streams === 0; tries++) {
+      const command = this.ending(bound);
+      if (!command || (await this.succeeds(bound, command))) return this.forget(bound);
+    }
+    if (bound.streams === 0) this.deadlines.schedule(bound, this.deadlines.now() + RETRY_MS);
+  }
+
+  private forget(bound: Bound): void {
+    if (bound.streams === 0) this.bound.delete(nameOf(bound));
   }
 
   private async succeeds({ resourceId }: Bound, command: Command): Promise<boolean> {

@@ -12,12 +12,19 @@ export interface ResourceEvents {
 @Injectable()
 export class EventBus {
   private readonly subject = new Subject<ResourceEvents>();
+  private readonly changed = new Subject<string>();
 
   get events$(): Observable<ResourceEvents> {
     return this.subject;
   }
 
+  /** The resource of every commit, after its events: claims and renewals have none. */
+  get changes$(): Observable<string> {
+    return this.changed;
+  }
+
   publish(resourceId: string, events: readonly LockEvent[]): void {
     if (events.length > 0) this.subject.next({ resourceId, events });
+    this.changed.next(resourceId);
   }
 }

@@ -46,7 +46,7 @@ export class SubscriptionsService {
     const bind = query.bind && asker;
     const unbind = bind
       ? await this.bindings.bind({ type, resourceId, asker })
-      : await this.catchUp(resourceId, type);
+      : await this.catchUp(resourceId);
     const stream = this.streams.open(response);
     if (unbind) stream.onClose(unbind);
     new KeyStream(stream, resourceId, { type, asker, lastSeen }, this.context).open(references);
@@ -54,10 +54,10 @@ export class SubscriptionsService {
 
   /**
    * The truth that a stream opens with rests on what the store holds now, as every answer that commits nothing. Every
-   * command sees to that; this one does nothing else.
+   * command sees to that; this one, on a type that there cannot be, does nothing else.
    */
-  private async catchUp(resourceId: string, type: string): Promise<undefined> {
-    await this.manager.execute(resourceId, { kind: 'forget', type, upTo: 0 });
+  private async catchUp(resourceId: string): Promise<undefined> {
+    await this.manager.execute(resourceId, { kind: 'forget', type: '', upTo: 0 });
   }
 
   /** The references, unless they are part of the state. */

@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { seeded } from '../support/random.js';
 import { BadInputServer } from './bad-input-server.js';
 import { randomRequest } from './bad-input-random.js';
@@ -28,6 +28,7 @@ it(`answers ${REQUESTS} random requests in a row, changes nothing for a refused 
   const seed = Number(process.env['BAD_INPUT_SEED'] ?? Date.now() % 2 ** 31);
   const random = seeded(seed);
   const server = await BadInputServer.start();
+  onTestFinished(() => server.stop());
   const statuses: Record<number, number> = {};
   let warmMb = 0;
   for (let n = 0; n < REQUESTS; n++) {
@@ -60,5 +61,4 @@ it(`answers ${REQUESTS} random requests in a row, changes nothing for a refused 
   expect(await server.json('POST', '/unlock', key)).toMatchObject({ released: true });
   expect(await server.json('GET', '/health/ready')).toMatchObject({ status: 'ok' });
   expect(Object.keys(Object.prototype)).toEqual([]);
-  await server.stop();
 });

@@ -27,7 +27,11 @@ describe('POST /lock/batch', () => {
       { status: 200, acquired: true, token: expect.any(Number), lease_ms: 3_600_000 },
       { status: 200, skip: true },
       { status: 403, acquired: false, skip: false, code: 'RESOURCE_IN_USE' },
-      { status: 400, code: 'BAD_REQUEST', fields: { type: [expect.any(String)], resource_id: [expect.any(String)] } },
+      {
+        status: 400,
+        code: 'BAD_REQUEST',
+        fields: { type: [expect.any(String)], resource_id: [expect.any(String)] },
+      },
       { status: 403, code: 'SESSION_NOT_FOUND' },
       { status: 400, fields: { wait_ms: [expect.any(String)] } },
       { status: 400, code: 'BAD_REQUEST', message: expect.any(String) },

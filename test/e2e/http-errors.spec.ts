@@ -123,7 +123,11 @@ describe('An error', () => {
     expect(body).toEqual({ code: 'INTERNAL', message: MESSAGE });
     expect(JSON.stringify(body)).not.toContain('secret');
     const index = server.log.findIndex((line) => line.err?.message === 'secret');
-    expect(server.log[index]).toMatchObject({ level: 50, context: 'Http', err: { stack: expect.any(String) } });
+    expect(server.log[index]).toMatchObject({
+      level: 50,
+      context: 'Http',
+      err: { stack: expect.any(String) },
+    });
     expect(server.log[index + 1]).toMatchObject({
       level: 50,
       request_id: 'mine',

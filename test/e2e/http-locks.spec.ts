@@ -174,7 +174,12 @@ describe('POST /lock/renew', () => {
     await server.lock();
     const refused = await server.post('/lock/renew', { ...KEY, node_id: 'n2' });
     expect(refused.status).toBe(403);
-    expect(refused.body).toEqual({ renewed: false, error: 'held by n1', code: 'NOT_HOLDER', message: MESSAGE });
+    expect(refused.body).toEqual({
+      renewed: false,
+      error: 'held by n1',
+      code: 'NOT_HOLDER',
+      message: MESSAGE,
+    });
   });
 });
 
@@ -252,7 +257,11 @@ describe('GET and POST /lock/status', () => {
     await server.lock(update);
     expect((await server.status(update)).body).toMatchObject({ completed: false, success: false });
     await server.unlock({ ...update, error: '404', fatal: true });
-    expect((await server.status(update)).body).toMatchObject({ completed: true, success: false, error: '404' });
+    expect((await server.status(update)).body).toMatchObject({
+      completed: true,
+      success: false,
+      error: '404',
+    });
   });
 
   it('claim a lock that was handed over', async () => {
@@ -344,7 +353,12 @@ describe('POST /locks/release', () => {
     const { token } = (await server.lock()).body;
     const wrong = await server.post('/locks/release', { ...release, token: token + 1 });
     expect(wrong.status).toBe(403);
-    expect(wrong.body).toEqual({ released: false, error: expect.any(String), code: 'STALE_TOKEN', message: MESSAGE });
+    expect(wrong.body).toEqual({
+      released: false,
+      error: expect.any(String),
+      code: 'STALE_TOKEN',
+      message: MESSAGE,
+    });
     expect((await server.post('/locks/release', { ...release, token })).status).toBe(200);
     const none = await server.post('/locks/release', release);
     expect({ status: none.status, code: none.body.code }).toEqual({ status: 403, code: 'LOCK_NOT_FOUND' });

@@ -88,7 +88,12 @@ describe('A long poll', () => {
     const { body: released } = await server.unlock({ error: 'disk full' });
     expect(released).toEqual({ released: true, message: expect.any(String), next_holder: 'n2' });
     const { status, body } = await polls[0]!.answer;
-    expect({ status, ...body }).toMatchObject({ status: 200, acquired: true, skip: false, lease_ms: 3_600_000 });
+    expect({ status, ...body }).toMatchObject({
+      status: 200,
+      acquired: true,
+      skip: false,
+      lease_ms: 3_600_000,
+    });
     expect(body.token).toBeGreaterThan(token);
     expect(body).not.toHaveProperty('position');
   });
@@ -373,14 +378,16 @@ describe('A long poll', () => {
   });
 
   it('counts as asking for as long as it is open', async () => {
-    const server = await TestServer.with({ waiterTtlMs: 10_000, maxWaitMs: 600_000 }).onSimulatedTime().start();
+    const server = await TestServer.with({ waiterTtlMs: 10_000, maxWaitMs: 600_000 })
+      .onSimulatedTime()
+      .start();
     await server.lock({ lease_ms: 0 });
     const { answer: poll } = await server.longPoll({ node_id: 'n2', wait_ms: 600_000 });
     await server.lock({ node_id: 'n3' });
     await server.clock.advance(60_000);
-    expect((await server.get('/locks')).body.locks[0].waiters.map((w: { node_id: string }) => w.node_id)).toEqual([
-      'n2',
-    ]);
+    expect(
+      (await server.get('/locks')).body.locks[0].waiters.map((w: { node_id: string }) => w.node_id),
+    ).toEqual(['n2']);
     await server.unlock({ error: 'x' });
     expect((await poll).body.acquired).toBe(true);
   });

@@ -21,7 +21,7 @@ async function queued(layer: string, length: number): Promise<void> {
   }
 }
 
-describe.concurrent('the stream of an old Go client', () => {
+describe.concurrent('the stream of an old Go client', { timeout: 20_000 }, () => {
   it('tells by a comment line that the lock was handed to it before it subscribed', async ({ expect }) => {
     const worker = client('worker');
     await worker.lock(pull('handed'));
@@ -79,6 +79,15 @@ describe.concurrent('the stream of an old Go client', () => {
     await queued('fatal', 1);
     await server.post('/unlock', { ...pull('fatal'), node_id: 'worker', error: '404', fatal: true });
     expect(await waited).toContain('404');
+  });
+
+  it('tells a success on open to everyone who comes, not only to the first', async ({ expect }) => {
+    const key = { type: 'update', resource_id: 'told-to-all' };
+    const waiters = ['b', 'c', 'd'].map((node) => client(node));
+    await client('a').lock(key);
+    for (const { nodeId } of waiters) await server.post('/lock', { ...key, node_id: nodeId });
+    await client('a').unlock(key);
+    for (const waiter of waiters) expect(await waiter.lock(key)).toBe('done');
   });
 
   it('is not needed for a refusal: a delete of a layer in use is an error at once', async ({ expect }) => {

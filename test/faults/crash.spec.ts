@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { seeded } from '../support/random.js';
 import { ServerProcess } from '../support/server-process.js';
 import { checkCell } from './crash-cell-check.js';
@@ -22,6 +22,7 @@ it(
     const random = seeded(seed);
     const facts = new Facts();
     const server = await ServerProcess.start({ STORE_URL: 'file:', CLAIM_TIMEOUT_MS: '600000' });
+    onTestFinished(() => server.remove());
     const cells = Array.from({ length: CELLS }, (_, i) => new Cell(server, `cell-${i + 10}`, random));
     const crowds = Array.from({ length: CROWDS }, (_, i) => new Crowd(server, `crowd-${i}`, random, MEMBERS));
     let kills = 0;
@@ -45,7 +46,6 @@ it(
       const wrong = [...cells, ...crowds].flatMap((one) => one.wrong.splice(0));
       expect([...wrong, ...facts.broken], `CRASH_SEED=${seed}, after kill ${kills}`).toEqual([]);
     }
-    await server.remove();
     console.log(
       `crash: ${kills} kills survived, ${facts.total} facts checked ${JSON.stringify(facts.counts)}, seed ${seed}`,
     );

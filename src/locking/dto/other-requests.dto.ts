@@ -1,4 +1,4 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiProperty, ApiPropertyOptional, getSchemaPath } from '@nestjs/swagger';
 import {
   ArrayMaxSize,
   ArrayMinSize,
@@ -13,6 +13,8 @@ import {
 } from 'class-validator';
 import { IsNodeId, IsOperationType, IsSessionId, IsToken } from '../../common/validation/decorators.js';
 import { AskerDto, KeyDto } from './key.dto.js';
+import { LockRequestDto } from './lock-request.dto.js';
+import { UnlockRequestDto } from './unlock-request.dto.js';
 
 const MAX_TICKET_LENGTH = 128;
 
@@ -51,7 +53,13 @@ export class StatusRequestDto extends KeyDto {
 }
 
 export class BatchRequestDto {
-  @ApiProperty({ type: 'array', items: { type: 'object' }, minItems: 1, maxItems: MAX_BATCH })
+  @ApiProperty({
+    type: 'array',
+    items: { oneOf: [LockRequestDto, UnlockRequestDto].map((dto) => ({ $ref: getSchemaPath(dto) })) },
+    minItems: 1,
+    maxItems: MAX_BATCH,
+    description: 'Each as it would be sent alone to /lock or /unlock, without `wait_ms`.',
+  })
   @IsArray()
   @ArrayMinSize(1)
   @ArrayMaxSize(MAX_BATCH)

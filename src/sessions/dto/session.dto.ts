@@ -24,3 +24,33 @@ export class SessionParamDto {
   @IsSessionId()
   readonly id!: string;
 }
+
+export class SessionDto {
+  @ApiProperty()
+  readonly session_id!: string;
+
+  @ApiProperty()
+  readonly node_id!: string;
+
+  @ApiProperty({ description: 'Count what it holds as yours only for this time after sending a renewal.' })
+  readonly ttl_ms!: number;
+}
+
+export class SessionRenewedDto {
+  @ApiProperty()
+  readonly renewed!: boolean;
+
+  @ApiProperty()
+  readonly session_id!: string;
+
+  @ApiProperty()
+  readonly ttl_ms!: number;
+}
+
+export class SessionEndedDto {
+  @ApiProperty({ description: 'Also of a session that is not there: the first answer may have been lost.' })
+  readonly ended!: boolean;
+
+  @ApiProperty()
+  readonly session_id!: string;
+}

@@ -1,0 +1,130 @@
+import { describe, expect, it } from 'vitest';
+import { TestServer } from '../support/server-bootstrap.js';
+
+const KEY = { type: 'pull', resource_id: 'layer', node_id: 'n1' };
+
+describe('GET /events', () => {
+  it('begins with what is held and awaited', async () => {
+    const server = await TestServer.start();
+    await server.lock();
+    await server.lock({ node_id: 'n2' });
+    await server.lock({ resource_id: 'done' });
+    await server.unlock({ resource_id: 'done' });
+    const events = await server.stream('/events');
+    expect(events.response.headers['x-accel-buffering']).toBe('no');
+    const { event, json } = await events.nextEvent();
+    expect(event).toBe('snapshot');
+    expect(json).toEqual({
+      locks: [
+        expect.objectContaining({
+          type: 'pull',
+          resource_id: 'layer',
+          held: true,
+          queue_length: 1,
+          waiters: [{ node_id: 'n2', requested_at: expect.any(String) }],
+        }),
+      ],
+      more: false,
+    });
+  });
+
+  it('tells a large snapshot in several frames', async () => {
+    const server = await TestServer.start();
+    for (let batch = 0; batch < 2; batch++) {
+      const requests = Array.from({ length: 250 }, (_, i) => ({ ...KEY, resource_id: `${batch} ${i}` }));
+      await server.post('/lock/batch', { requests });
+    }
+    const events = await server.stream('/events');
+    let rows = 0;
+    for (;;) {
+      const { json } = await events.nextEvent();
+      rows += (json['locks'] as unknown[]).length;
+      if (json['more'] === false) break;
+    }
+    expect(rows).toBe(500);
+  });
+
+  it('then tells everything that happens, by name', async () => {
+    const server = await TestServer.with().onSimulatedTime().start();
+    const events = await server.stream('/events');
+    await events.nextEvent();
+    await server.lock();
+    await server.lock({ node_id: 'n2' });
+    await server.lock({ node_id: 'n3' });
+    await server.post('/lock/cancel', { ...KEY, node_id: 'n3' });
+    await server.unlock({ error: 'disk full' });
+    await server.unlock({ node_id: 'n2', error: '404', fatal: true });
+    await server.lock({ lease_ms: 1000 });
+    await server.clock.advance(1500);
+    await server.lock();
+    await server.unlock();
+    await server.lock({ node_id: 'n4' });
+    await server.post('/refcounts/release', { resource_id: 'layer', node_id: 'n4' });
+    const told: [string, string][] = [];
+    while (told.at(-1)?.[0] !== 'unreferenced') {
+      const { event, json, id } = await events.nextEvent();
+      expect(id).toMatch(/^\d+\.\d+$/);
+      expect(json['resource_id']).toBe('layer');
+      expect(json['completed_at']).toMatch(/^\d{4}-.*Z$/);
+      told.push([event!, json['node_id'] as string]);
+    }
+    expect(told).toEqual([
+      ['granted', 'n1'],
+      ['queued', 'n2'],
+      ['queued', 'n3'],
+      ['withdrawn', 'n3'],
+      ['released', 'n1'],
+      ['assigned', 'n2'],
+      ['failed', 'n2'],
+      ['granted', 'n1'],
+      ['expired', 'n1'],
+      ['granted', 'n1'],
+      ['completed', 'n1'],
+      ['referenced', 'n4'],
+      ['unreferenced', 'n4'],
+    ]);
+  });
+
+  it('tells the reason of a forced release, and the session of an asker', async () => {
+    const server = await TestServer.start();
+    const session_id = await server.session('n1');
+    const { token } = (await server.lock({ session_id })).body;
+    const events = await server.stream('/events');
+    await events.nextEvent();
+    await server.post('/locks/release', { type: 'pull', resource_id: 'layer', reason: 'n1 is gone' });
+    expect(await events.nextEvent()).toMatchObject({
+      event: 'released',
+      json: {
+        type: 'pull',
+        node_id: 'n1',
+        session_id,
+        success: false,
+        error: 'n1 is gone',
+        token,
+        reference_count: 0,
+      },
+    });
+  });
+
+  it('has heartbeats', async () => {
+    const server = await TestServer.with().onSimulatedTime().start();
+    const events = await server.stream('/events');
+    await events.nextEvent();
+    await server.clock.advance(15_000);
+    expect((await events.next()).lines).toEqual([': heartbeat']);
+  });
+
+  it('of hand-over tells a success to those who follow everything only', async () => {
+    const server = await TestServer.with({ successPolicy: 'handover', refcountMode: 'client' }).start();
+    const everything = await server.stream('/events');
+    await everything.nextEvent();
+    const key = await server.subscribe();
+    await server.lock();
+    await server.lock({ node_id: 'n2' });
+    await server.unlock();
+    expect((await key.nextEvent()).event).toBe('assigned');
+    const names = [];
+    while (names.length < 4) names.push((await everything.nextEvent()).event);
+    expect(names).toEqual(['granted', 'queued', 'completed', 'assigned']);
+  });
+});
