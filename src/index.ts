@@ -10,3 +10,7 @@ export * from './stores/state-store.contract.js';
 export * from './stores/state-store.interface.js';
 export * from './stores/store.error.js';
 export { EventBus, type ResourceEvents } from './subscriptions/event-bus.js';
+export type * from './core/commands.js';
+export type * from './core/events.js';
+export type * from './core/results.js';
+export type { ResourceState } from './core/state.js';

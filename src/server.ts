@@ -13,7 +13,8 @@ import { requestId } from './logging/request-id.js';
 import { openApi } from './openapi.js';
 import { ServerAdapter } from './server-adapter.js';
 
-const OPTIONS: NestApplicationOptions = { bufferLogs: true, abortOnError: false };
+/** Quiet until our own logger is there: whoever starts it is told by one message, not by a stack trace. */
+const OPTIONS: NestApplicationOptions = { logger: false, abortOnError: false };
 
 /** The application as it is served, not yet listening. */
 export async function createServer(root: Type | DynamicModule): Promise<INestApplication> {

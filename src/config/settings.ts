@@ -2,7 +2,7 @@ import { TYPE_PATTERN } from '../core/limits.js';
 import { type LockPolicy } from '../locking/lock-policy.js';
 import { SettingsReader } from './settings-reader.js';
 
-/** Every setting of DESIGN §7, checked. */
+/** Every setting of the design, checked. */
 export interface Settings extends LockPolicy {
   readonly port: number;
   readonly host: string;
@@ -19,8 +19,7 @@ export interface Settings extends LockPolicy {
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-const STORE_URL_PATTERN = /^(memory:|file:.+|rediss?:\/\/.+|etcd:\/\/.+)$/s;
-const EMBEDDED_STORE_PATTERN = /^(memory:|file:)/;
+const STORE_URL_PATTERN = /^(memory:|file:.+)$/s;
 const REFCOUNT_STORAGE_PATTERN = /^(store|memory:|file:.+)$/s;
 
 /** Each lane is a list of its own in a key's record, which must stay under the size an engine takes. */
@@ -38,12 +37,7 @@ export function readSettings(environment: Readonly<Record<string, string | undef
   const settings: Settings = {
     port: read.integer('PORT', 8086, 0, 65_535),
     host: read.text('HOST', '127.0.0.1', /^\S+$/, 'an address to listen on'),
-    storeUrl: read.text(
-      'STORE_URL',
-      'file:./data',
-      STORE_URL_PATTERN,
-      'memory:, file:DIR, redis://…, rediss://… or etcd://…',
-    ),
+    storeUrl: read.text('STORE_URL', 'file:./data', STORE_URL_PATTERN, 'memory: or file:DIR'),
     keyPrefix: read.text('KEY_PREFIX', 'holdfast/', /^[!-~]{1,64}$/, '1 to 64 printable ASCII characters'),
     allowMultiNodeDownload: read.flag('ALLOW_MULTI_NODE_DOWNLOAD', true),
     shardCount: read.integer('SHARD_COUNT', 32, 1, 4096),
@@ -83,14 +77,7 @@ function checkTogether(settings: Settings, read: SettingsReader): void {
       `may not exceed COMPLETION_TTL_MS (${settings.completionTtlMs}): outcomes are forgotten by then`,
     );
   }
-  if (settings.refcountStorage === 'store') return;
-  if (!EMBEDDED_STORE_PATTERN.test(settings.storeUrl)) {
-    read.wrong(
-      'REFCOUNT_STORAGE',
-      'needs an embedded STORE_URL (memory: or file:DIR): several instances could not share it',
-    );
-  }
-  if (settings.refcountMode === 'client') {
+  if (settings.refcountStorage !== 'store' && settings.refcountMode === 'client') {
     read.wrong(
       'REFCOUNT_STORAGE',
       'makes no sense with REFCOUNT_MODE=client: the server then counts nothing',

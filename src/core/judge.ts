@@ -19,7 +19,7 @@ export interface Question {
 const PROCEED: Verdict = { kind: 'proceed' };
 
 /**
- * Is the work still to be done, and may it be? Steps 3 and 4 of DESIGN §2.1, for a request that arrives and
+ * Is the work still to be done, and may it be? Steps 3 and 4 of the design, for a request that arrives and
  * again for a waiter at the moment it is served.
  */
 export function judge(

@@ -1,4 +1,4 @@
-/** The configuration the rules depend on (DESIGN §7). */
+/** The configuration the rules depend on (the design). */
 export interface Policy {
   /** false: a held key refuses instead of queueing. Governs every type. */
   readonly allowMultiNodeDownload: boolean;

@@ -12,6 +12,9 @@ import { LOCK_POLICY } from './locking.module-definition.js';
 import { type LockPolicy } from './lock-policy.js';
 import { atOnce, type Delivery, waitEnd, type WaitResult } from './wait-end.js';
 
+/** A node that is gone without a word is found out: to it an answer would count as delivered. */
+const TCP_KEEP_ALIVE_MS = 15_000;
+
 export interface LongPoll {
   readonly resourceId: string;
   readonly acquire: Acquire;
@@ -85,6 +88,7 @@ export class LongPolls implements BeforeApplicationShutdown {
     if (wait.released || this.stopping) return { result };
     const { resourceId, acquire, waitMs, response } = wait.poll;
     wait.ticket = ticket;
+    response.socket?.setKeepAlive(true, TCP_KEEP_ALIVE_MS);
     const look = () => {
       const end = waitEnd(this.manager.peek(resourceId), acquire, ticket, null);
       if (end) wait.end(end);

@@ -72,7 +72,7 @@ export function atOnce(
   return { result, delivered: { kind: 'spend', type, asker, moment: dismissal.outcome.moment } };
 }
 
-/** The codes of steps 3 and 4 of DESIGN §2.1: whoever is refused so has been told what there was to tell. */
+/** The codes of steps 3 and 4 of the design: whoever is refused so has been told what there was to tell. */
 const TELLS_A_DISMISSAL: ReadonlySet<RefusalCode> = new Set(['OPERATION_FAILED', 'RESOURCE_IN_USE']);
 
 const UNDELIVERED = 'the connection was lost before the answer arrived';

@@ -68,7 +68,6 @@ export class Bindings implements OnModuleInit, BeforeApplicationShutdown {
     const { type, resourceId, asker } = name;
     const bindNow = () => this.manager.execute(resourceId, { kind: 'bind', type, asker });
     bound.streams++;
-    this.deadlines.schedule(bound, Infinity);
     const stopListening = this.listeners.listen(resourceId, ({ events }) => {
       const begins = events.some(
         (event) => BEGINNINGS.has(event.name) && event.type === type && sameAsker(event, asker),
@@ -99,6 +98,7 @@ export class Bindings implements OnModuleInit, BeforeApplicationShutdown {
     this.deadlines.schedule(bound, this.deadlines.now() + this.options.bindGraceMs);
   }
 
+  /** The grace time is over; a stream that has come back meanwhile is enough. */
   private async end(bound: Bound): Promise<void> {
     for (let tries = 0; tries < MAX_TRIES && bound.streams === 0; tries++) {
       const command = this.ending(bound);

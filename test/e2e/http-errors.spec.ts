@@ -30,9 +30,9 @@ describe('An error', () => {
   it('of a batch is 413 only beyond 1 MB', async () => {
     const server = await TestServer.start();
     const item = { ...KEY, error: 'x'.repeat(60 * 1024) };
-    const fits = await server.post('/unlock/batch', { requests: Array(16).fill(item) });
+    const fits = await server.post('/unlock/batch', { requests: Array.from({ length: 16 }, () => item) });
     expect(fits.status).toBe(200);
-    const large = await server.post('/unlock/batch', { requests: Array(20).fill(item) });
+    const large = await server.post('/unlock/batch', { requests: Array.from({ length: 20 }, () => item) });
     expect(large.status).toBe(413);
   });
 

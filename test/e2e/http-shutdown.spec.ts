@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Answer, TestServer, until } from '../support/server-bootstrap.js';
+import { holdNextCommit } from '../support/server-gate.js';
 import { START_TIMEOUT_MS, ServerProcess } from '../support/server-process.js';
 import { SseReader } from '../support/server-sse.js';
 import { KeptStore } from '../support/server-store.js';
@@ -53,17 +54,24 @@ describe('A server that is told to stop', () => {
     expect((await after.lock({ node_id: 'n2', ticket })).body).toMatchObject({ position: 1, ticket });
   });
 
-  it('lets nobody wait any more', async () => {
-    const server = await TestServer.with().plus(Onlooker).start();
+  it('lets nobody wait or follow any more', async () => {
+    const clock = new SimulatedClock();
+    const store = new KeptStore(clock);
+    const server = await TestServer.with().over(store).onSimulatedTime(clock).start();
     await server.lock();
-    const agent = new Agent({ keepAlive: true });
-    const key = { type: 'pull', resource_id: 'layer', node_id: 'n2' };
-    await server.post('/lock/status', key, { agent });
-    const { answer: open } = await server.longPoll({ node_id: 'n3' });
-    void open.then(() => server.post('/lock', { ...key, wait_ms: 60_000 }, { agent })).catch(() => undefined);
-    const start = Date.now();
-    await server.app.close();
-    expect(Date.now() - start).toBeLessThan(1500);
+    const { answer: open } = await server.longPoll({ node_id: 'n2' });
+    const lasting = holdNextCommit(store);
+    const slow = server.lock({ resource_id: 'slow' });
+    await lasting.reached;
+    const closing = server.app.close();
+    await open;
+    const late = await server.lock({ node_id: 'n3', wait_ms: 60_000 });
+    expect(late.body).toMatchObject({ position: 2, ticket: expect.any(String) });
+    const stream = await server.subscribe().catch(() => undefined);
+    await stream?.untilClosed();
+    lasting.open();
+    expect((await slow).body.acquired).toBe(true);
+    await closing;
   });
 
   it('destroys its streams instead of ending them', async () => {

@@ -157,4 +157,22 @@ describe('bind=true', () => {
     await clock.advance(5100);
     expect(await holder(after)).toBe('n2');
   });
+
+  it('ends after a restart what no stream comes back for', async () => {
+    const clock = new SimulatedClock();
+    const store = new KeptStore(clock);
+    const settings = { defaultLeaseMs: 0, claimTimeoutMs: 0 };
+    const before = await TestServer.with(settings).over(store).onSimulatedTime(clock).start();
+    await before.lock();
+    await before.lock({ node_id: 'n2' });
+    await before.lock({ node_id: 'n3' });
+    await before.subscribe(BOUND);
+    await before.subscribe({ ...BOUND, node_id: 'n2' });
+    await before.close();
+    const after = await TestServer.with(settings).over(store).onSimulatedTime(clock).start();
+    await clock.advance(4900);
+    expect(await holder(after)).toBe('n1');
+    await clock.advance(300);
+    expect(await holder(after)).toBe('n3');
+  });
 });

@@ -62,8 +62,9 @@ class Member {
         else await this.ask(this.crowd.random() < 0.5 ? 50 : 0);
         await sleep(Math.floor(this.crowd.random() * 4));
       }
-    } catch {
-      // What was under way is not known; `standing` says what was known before.
+    } catch (error) {
+      // The connection broke: what was under way is not known, and `standing` says what was known before.
+      if (error instanceof TypeError) throw error;
     }
   }
 

@@ -1,4 +1,4 @@
-/** Rules of DESIGN §2.1: what a request for a lock is told. */
+/** Rules of the design: what a request for a lock is told. */
 const acquire = [
   {
     name: 'an ended session is refused before all else',

@@ -1,4 +1,4 @@
-/** Rules of DESIGN §2.2: how a run ends, and who is served next. */
+/** Rules of the design: how a run ends, and who is served next. */
 const release = [
   {
     name: 'a repeated release gets the same answer',

@@ -1,4 +1,4 @@
-/** Rules of DESIGN §2.3 and §2.4: liveness, memory and what a poller is told. */
+/** Rules of the design: liveness, memory and what a poller is told. */
 const liveness = [
   {
     name: 'a renewal claims',

@@ -20,7 +20,7 @@ export interface Seen {
 
 /**
  * Watches a resource from outside and keeps its own simple history of who held, waited, was told and is counted. It
- * believes the events and answers, asserts that each of them was allowed by what had happened before (DESIGN §2), and
+ * believes the events and answers, asserts that each of them was allowed by what had happened before (the design), and
  * after every commit that the state says the same as the history.
  */
 export class HistoryObserver {
@@ -91,7 +91,7 @@ export class HistoryObserver {
     }
   }
 
-  /** DESIGN §2.1. */
+  /** the design */
   private acquire(command: Acquire, result: AcquireResult, step: Seen, revision: number): void {
     const { history } = this;
     const key = history.key(command.type);
@@ -150,7 +150,7 @@ export class HistoryObserver {
     }
   }
 
-  /** DESIGN §2.2. */
+  /** the design */
   private release(command: Release, result: ReleaseResult, step: Seen, revision: number): void {
     const key = this.history.key(command.type);
     if (isRepetition(key, command)) {

@@ -2,7 +2,7 @@ import { type Acquire, type Release, type Renew } from '../../src/core/commands.
 import { type RefusalCode } from '../../src/core/results.js';
 import { type KeyHistory, moments, nameOf, type ResourceHistory } from './resource-history.js';
 
-/** Why a request that is not the holder's may not go on: steps 3 and 4 of DESIGN §2.1. */
+/** Why a request that is not the holder's may not go on: steps 3 and 4 of the design */
 export function reasonToTurnAway(
   history: ResourceHistory,
   { type, asker, ticket, absent }: Acquire,
@@ -25,7 +25,7 @@ export function reasonToTurnAway(
   return dismissal && (dismissal.code ?? 'skip');
 }
 
-/** Why an unlock or a renewal that is no repetition is refused: DESIGN §2.2. */
+/** Why an unlock or a renewal that is no repetition is refused: the design */
 export function expectedRefusal(
   { holder }: KeyHistory,
   { asker, token, sessionEnded }: Release | Renew,

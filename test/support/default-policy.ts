@@ -1,6 +1,6 @@
 import { type Policy } from '../../src/core/policy.js';
 
-/** The defaults of DESIGN §7. */
+/** The defaults of the design */
 export const DEFAULT_POLICY: Policy = {
   allowMultiNodeDownload: true,
   refcountMode: 'server',

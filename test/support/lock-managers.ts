@@ -6,7 +6,7 @@ import { type StateStore } from '../../src/stores/state-store.interface.js';
 import { EventBus } from '../../src/subscriptions/event-bus.js';
 import { DEFAULT_POLICY } from './default-policy.js';
 
-/** The defaults of DESIGN §7. */
+/** The defaults of the design */
 export const DEFAULT_LOCK_POLICY: LockPolicy = {
   ...DEFAULT_POLICY,
   shardCount: 32,

@@ -33,7 +33,7 @@ export class OldGoError extends Error {}
 class BrokenConnection extends Error {}
 
 /**
- * A client as it was before Holdfast, mistakes included (DESIGN §2.3). It POSTs without token, session or ticket,
+ * A client as it was before Holdfast, mistakes included (the design). It POSTs without token, session or ticket,
  * ignores `skip`, understands 200 and 403 only, subscribes without its node, and reads only `data: ` lines.
  * `success: true` is "done by another", `success: false` with its own node "ask again". A stream that ends
  * properly looks to it like a server that has nothing more to say.

@@ -10,6 +10,11 @@ import { temporaryDirectory } from './temporary-directory.js';
 /** For hooks: on a busy machine a start takes seconds, the first one more (it compiles). */
 export const START_TIMEOUT_MS = 60_000;
 
+/** However the test process ends: nobody is left to end this one. */
+const DIES_WITH_ITS_PARENT = `data:text/javascript,${encodeURIComponent(
+  "process.on('disconnect', () => process.kill(process.pid, 'SIGKILL')); process.channel.unref();",
+)}`;
+
 export interface Reply {
   readonly status: number;
   readonly body: Record<string, unknown>;
@@ -50,9 +55,9 @@ export class ServerProcess {
   /** Resolves when it listens. */
   async startAgain(): Promise<void> {
     const { STORE_URL: store = 'memory:', ...rest } = this.environment;
-    const child = spawn(process.execPath, [compiled('src/main.ts')], {
+    const child = spawn(process.execPath, ['--import', DIES_WITH_ITS_PARENT, compiled('src/main.ts')], {
       cwd: this.directory,
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       env: {
         PATH: process.env['PATH'],
         LOG_LEVEL: 'error',
@@ -62,11 +67,6 @@ export class ServerProcess {
       },
     });
     this.child = child;
-    process.once('exit', killChild);
-    child.once('exit', () => process.off('exit', killChild));
-    function killChild(): void {
-      child.kill('SIGKILL');
-    }
     child.stderr.on('data', (data: Buffer) => (this.output += data.toString()));
     await new Promise<void>((resolve, reject) => {
       createInterface({ input: child.stdout }).on('line', (line) => {

@@ -95,7 +95,7 @@ export class ListLocksDto {
   @IsNodeId()
   readonly node_id?: string;
 
-  @ApiPropertyOptional({ minimum: 1, maximum: MAX_PAGE, default: 100 })
+  @ApiPropertyOptional({ minimum: 1, maximum: MAX_PAGE, default: 100, description: 'Resources in a page.' })
   @IsOptional()
   @IsInt()
   @Min(1)
