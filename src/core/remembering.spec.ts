@@ -157,3 +157,13 @@ describe('forgetting', () => {
     expect(r.succeed('update', 'n1')).toMatchObject({ kind: 'refused', code: 'LOCK_NOT_FOUND' });
   });
 });
+
+describe('forgetting up to no revision', () => {
+  it('forgets nothing: the mark of the commit being built is no revision', () => {
+    const r = resource();
+    r.grant('update', 'n1');
+    r.succeed('update', 'n1');
+    expect(r.run({ kind: 'forget', type: 'update', upTo: 0 })).toEqual({ kind: 'noted', changed: false });
+    expect(r.key('update').success).toBeDefined();
+  });
+});

@@ -1,5 +1,5 @@
 import { type Forget, type Spend } from './commands.js';
-import { isLater, type Moment, sameMoment } from './moment.js';
+import { isLater, type Moment, sameMoment, THIS_COMMIT } from './moment.js';
 import { type Noted } from './results.js';
 import { type Step } from './step.js';
 
@@ -16,6 +16,7 @@ export function spend(step: Step, command: Spend): Noted {
 
 /** Outcomes, dismissals and releases are remembered for a time, not for ever. */
 export function forget(step: Step, { type, upTo }: Forget): Noted {
+  if (upTo === THIS_COMMIT) return { kind: 'noted', changed: false };
   const key = step.key(type);
   const limit = { revision: upTo, n: Number.MAX_SAFE_INTEGER };
   const kept = <T extends { moment: Moment }>(memory: T | undefined) =>

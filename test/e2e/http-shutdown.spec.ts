@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Answer, TestServer, until } from '../support/server-bootstrap.js';
-import { holdNextCommit } from '../support/server-gate.js';
+import { holdNextCommit, holdNextGet } from '../support/server-gate.js';
 import { START_TIMEOUT_MS, ServerProcess } from '../support/server-process.js';
 import { SseReader } from '../support/server-sse.js';
 import { KeptStore } from '../support/server-store.js';
@@ -42,7 +42,7 @@ describe('A server that is told to stop', () => {
     expect(body).toMatchObject({ acquired: false, skip: false, position: 1, ticket: expect.any(String) });
   });
 
-  it('keeps the place of those whose polls it answered, and their claim on a success', async () => {
+  it('keeps the place of those whose polls it answered', async () => {
     const clock = new SimulatedClock();
     const store = new KeptStore(clock);
     const before = await TestServer.with().over(store).onSimulatedTime(clock).start();
@@ -72,6 +72,24 @@ describe('A server that is told to stop', () => {
     lasting.open();
     expect((await slow).body.acquired).toBe(true);
     await closing;
+  });
+
+  it('finishes the answers under way, and waits for no connection after its last', async () => {
+    const clock = new SimulatedClock();
+    const store = new KeptStore(clock);
+    const server = await TestServer.with().over(store).onSimulatedTime(clock).start();
+    const reading = holdNextGet(store);
+    const agent = new Agent({ keepAlive: true });
+    const status = server.get('/lock/status?type=pull&resource_id=layer', { agent });
+    await reading.reached;
+    const closing = server.app.close();
+    await until(async () => !server.app.getHttpServer().listening);
+    const start = Date.now();
+    reading.open();
+    expect((await status).body.held).toBe(false);
+    await closing;
+    expect(Date.now() - start).toBeLessThan(1000);
+    agent.destroy();
   });
 
   it('destroys its streams instead of ending them', async () => {

@@ -67,9 +67,9 @@ export class ServerProcess {
       },
     });
     this.child = child;
-    child.stderr.on('data', (data: Buffer) => (this.output += data.toString()));
+    child.stderr!.on('data', (data: Buffer) => (this.output += data.toString()));
     await new Promise<void>((resolve, reject) => {
-      createInterface({ input: child.stdout }).on('line', (line) => {
+      createInterface({ input: child.stdout! }).on('line', (line) => {
         this.output += `${line}\n`;
         if (line.startsWith('Holdfast listens')) resolve();
       });
