@@ -46,14 +46,14 @@ export class RecordFeed {
 
   private async follow(partition: number): Promise<void> {
     const { cursor, pages } = await this.store.list(partition);
-    const listed = new Set<string>();
+    const unlisted = this.knownIn(partition);
     const large = new Map<string, DecodedHead>();
     const parts = new Map<string, Map<string, Item>>();
     for await (const page of pages) {
-      for (const item of page) this.listItem(item, listed, large, parts);
+      for (const item of page) this.listItem(item, unlisted, large, parts);
     }
     for (const [resourceId, head] of large) this.adoptLarge(resourceId, head, parts.get(resourceId));
-    this.forgetUnlisted(partition, listed, cursor);
+    this.forget(unlisted, cursor);
     if (this.stopped) return;
     const watch = this.store.watch(partition, cursor, {
       committed: (changes) => this.committed(changes),
@@ -69,7 +69,7 @@ export class RecordFeed {
 
   private listItem(
     item: Item,
-    listed: Set<string>,
+    unlisted: Set<string>,
     large: Map<string, DecodedHead>,
     parts: Map<string, Map<string, Item>>,
   ): void {
@@ -81,7 +81,7 @@ export class RecordFeed {
       parts.set(resourceId, known.set(part, item));
       return;
     }
-    listed.add(resourceId);
+    unlisted.delete(resourceId);
     const head = decodeHead(resourceId, item.value, item.revision);
     if (head.parts.size > 0) large.set(resourceId, head);
     else this.target.shardOf(resourceId).adopt(resourceId, head.record(noParts), item.revision);
@@ -97,13 +97,22 @@ export class RecordFeed {
     this.target.shardOf(resourceId).adopt(resourceId, record, record.revision);
   }
 
-  /** After a gap in the feed: what is not listed any more is gone. */
-  private forgetUnlisted(partition: number, listed: ReadonlySet<string>, cursor: number): void {
+  /** Before the first listing nothing is; after a gap in the feed, what the listing does not show again is gone. */
+  private knownIn(partition: number): Set<string> {
+    const known = new Set<string>();
     for (const shard of this.target.allShards()) {
-      for (const { resourceId, record } of [...shard.all()]) {
-        const gone = this.target.partitionOf(resourceId) === partition && !listed.has(resourceId);
-        if (gone && record.revision <= cursor) shard.adopt(resourceId, NO_RECORD, cursor);
+      for (const { resourceId } of shard.all()) {
+        if (this.target.partitionOf(resourceId) === partition) known.add(resourceId);
       }
+    }
+    return known;
+  }
+
+  private forget(unlisted: ReadonlySet<string>, cursor: number): void {
+    for (const resourceId of unlisted) {
+      const shard = this.target.shardOf(resourceId);
+      const slot = shard.find(resourceId);
+      if (slot && slot.record.revision <= cursor) shard.adopt(resourceId, NO_RECORD, cursor);
     }
   }
 

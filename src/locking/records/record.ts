@@ -30,6 +30,16 @@ const NO_PARTS: readonly string[] = [];
 
 export const NO_RECORD: StoredRecord = { state: EMPTY_STATE, revision: 0, spilled: NO_PARTS };
 
+/**
+ * Stands last in a head, followed by the events or `null`: whoever only wants the state need not parse them. Events are
+ * arrays of strings and numbers, in which this cannot occur.
+ */
+const EVENTS_FIELD = ',"e":';
+
+function eventsText(head: string): string {
+  return head.slice(head.lastIndexOf(EVENTS_FIELD) + EVENTS_FIELD.length, -1);
+}
+
 interface StoredHead {
   readonly v: number;
   /** Id of the commit, by which a writer whose answer was lost recognises its own. */
@@ -38,7 +48,6 @@ interface StoredHead {
   /** A type alone: the key is a part. */
   readonly k: (StoredKey | string)[];
   readonly r: StoredList<StoredReference>;
-  readonly e: StoredEvent[] | null;
   /** Parts and their revisions; 0 = this commit. */
   readonly p?: Record<string, number>;
 }
@@ -102,18 +111,20 @@ function encodeHead(
     sink(EVENTS_PART, 0, JSON.stringify(storedEvents));
   };
   if (events.length > 16 && JSON.stringify(storedEvents).length > INLINE_EVENTS_BYTES) spillEvents();
-  const assemble = () =>
-    JSON.stringify({
+  const assemble = () => {
+    const head: StoredHead = {
       v: FORMAT_VERSION,
       c: commitId,
       n: state.nextChunkId,
       k: keys,
       r: references,
-      e: ownEvents ? null : storedEvents,
       ...(parts.size > 0 && {
         p: Object.fromEntries(Array.from(parts, ([part, { revision }]) => [part, revision])),
       }),
-    } satisfies StoredHead);
+    };
+    const eventsOrNull = ownEvents ? 'null' : JSON.stringify(storedEvents);
+    return `${JSON.stringify(head).slice(0, -1)}${EVENTS_FIELD}${eventsOrNull}}`;
+  };
   const head = assemble();
   if (head.length <= MAX_HEAD_BYTES / 3 || Buffer.byteLength(head) <= MAX_HEAD_BYTES) return head;
   if (events.length > 0) spillEvents();
@@ -147,15 +158,14 @@ export interface DecodedHead {
 
 export function decodeHead(resourceId: string, text: string, revision: number): DecodedHead {
   const head = parseHead(resourceId, text);
-  const parts = new Map(
-    Object.entries(head.p ?? {}).map(([part, stored]) => [part, stored === 0 ? revision : stored]),
-  );
+  const parts = head.p ? partsOf(head.p, revision) : NO_PART_REVISIONS;
   return {
     commitId: head.c,
     revision,
     parts,
     events: (textOf) => {
-      const stored = head.e ?? (JSON.parse(textOf(EVENTS_PART)) as StoredEvent[]);
+      const own = JSON.parse(eventsText(text)) as StoredEvent[] | null;
+      const stored = own ?? (JSON.parse(textOf(EVENTS_PART)) as StoredEvent[]);
       return stored.map((event) => readEvent(event, revision));
     },
     record: (source) => ({
@@ -164,6 +174,12 @@ export function decodeHead(resourceId: string, text: string, revision: number): 
       spilled: spilledOf(parts),
     }),
   };
+}
+
+const NO_PART_REVISIONS: ReadonlyMap<string, number> = new Map();
+
+function partsOf(stored: Readonly<Record<string, number>>, revision: number): ReadonlyMap<string, number> {
+  return new Map(Object.entries(stored).map(([part, at]) => [part, at === 0 ? revision : at]));
 }
 
 function readState(head: StoredHead, revision: number, source: PartSource): ResourceState {
@@ -184,7 +200,8 @@ function readState(head: StoredHead, revision: number, source: PartSource): Reso
 function parseHead(resourceId: string, text: string): StoredHead {
   let head: StoredHead | null;
   try {
-    head = JSON.parse(text) as StoredHead | null;
+    const end = text.lastIndexOf(EVENTS_FIELD);
+    head = JSON.parse(end < 0 ? text : `${text.slice(0, end)}}`) as StoredHead | null;
   } catch (cause) {
     throw unreadable(resourceId, 'is damaged', cause);
   }
