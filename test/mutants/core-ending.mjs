@@ -2,7 +2,7 @@
 const release = [
   {
     name: 'a repeated release gets the same answer',
-    find: 'if (key?.lastRelease && isRepeated(key, key.lastRelease, command)) {',
+    find: 'if (key?.lastRelease && isRepeated(key.lastRelease, command)) {',
     replace: 'if (false) {',
   },
   {
@@ -22,7 +22,7 @@ const release = [
   },
   { name: 'a repetition has the same outcome', find: 'last.success === command.success &&', replace: '' },
   { name: 'a repetition has the same error', find: 'last.error === command.error &&', replace: '' },
-  { name: 'a repetition is as fatal', find: 'last.fatal === command.fatal &&', replace: '' },
+  { name: 'a repetition is as fatal', find: ' &&\n    last.fatal === command.fatal', replace: '' },
   {
     name: 'a release by an ended session is refused',
     find: "if (command.sessionEnded) return refused('SESSION_NOT_FOUND', 'the session is unknown or has ended');",

@@ -198,7 +198,7 @@ const following = [
   {
     name: 'after a compaction what is gone is forgotten',
     file: FEED,
-    find: '    this.forgetUnlisted(partition, listed, cursor);\n',
+    find: '    this.forget(unlisted, cursor);\n',
     replace: '',
     tests: [FEED_SPEC],
   },
