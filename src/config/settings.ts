@@ -1,4 +1,4 @@
-import { TYPE_PATTERN } from '../core/limits.js';
+import { MAX_LEASE_MS, TYPE_PATTERN } from '../core/limits.js';
 import { type LockPolicy } from '../locking/lock-policy.js';
 import { SettingsReader } from './settings-reader.js';
 
@@ -54,7 +54,7 @@ export function readSettings(environment: Readonly<Record<string, string | undef
     lanes: read.names('LANES', TYPE_PATTERN, MAX_LANES),
     completionTtlMs: read.integer('COMPLETION_TTL_MS', 300_000, 1, DAY_MS),
     completedSkipMs: read.integer('COMPLETED_SKIP_MS', 0, 0, DAY_MS),
-    defaultLeaseMs: read.integer('DEFAULT_LEASE_MS', 3_600_000, 0, 365 * DAY_MS),
+    defaultLeaseMs: read.integer('DEFAULT_LEASE_MS', 3_600_000, 0, MAX_LEASE_MS),
     claimTimeoutMs: read.integer('CLAIM_TIMEOUT_MS', 10_000, 0, DAY_MS),
     waiterTtlMs: read.integer('WAITER_TTL_MS', 600_000, 0, DAY_MS),
     sessionTtlMs: read.integer('SESSION_TTL_MS', 10_000, 100, DAY_MS),

@@ -36,3 +36,9 @@ export const TYPE_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 /** Lanes are configured by name; the names look like types. */
 export const SUBTYPE_PATTERN = TYPE_PATTERN;
+
+/** Two numbers of up to 16 digits and two fingerprints fit three times over. */
+export const MAX_TICKET_LENGTH = 128;
+
+/** More than a year is a mistake of a unit, and 0 already means "never ends". */
+export const MAX_LEASE_MS = 365 * 24 * 60 * 60 * 1000;

@@ -2,7 +2,7 @@ import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 import { describe, expect, it } from 'vitest';
 import { checkInput } from '../../src/common/validation/check-input.js';
-import { MAX_LEASE_MS } from '../../src/common/validation/decorators.js';
+import { MAX_LEASE_MS } from '../../src/core/limits.js';
 import { LockDto } from './dtos.js';
 
 const VALID = { type: 'pull', resource_id: 'sha256:ab', node_id: 'n' };

@@ -1,15 +1,13 @@
 import { applyDecorators } from '@nestjs/common';
 import { IsInt, IsString, Matches, Max, Min, ValidateBy } from 'class-validator';
 import {
+  MAX_LEASE_MS,
   MAX_NODE_ID_LENGTH,
   MAX_RESOURCE_ID_LENGTH,
   MAX_SESSION_ID_LENGTH,
   SUBTYPE_PATTERN,
   TYPE_PATTERN,
 } from '../../core/limits.js';
-
-/** The longest lease is the longest default lease (a year): more is a mistake, and 0 already means "never ends". */
-export const MAX_LEASE_MS = 365 * 24 * 60 * 60 * 1000;
 
 export function IsResourceId(): PropertyDecorator {
   return IsName(MAX_RESOURCE_ID_LENGTH);

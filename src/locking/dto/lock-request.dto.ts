@@ -1,10 +1,8 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { IsBoolean, IsIn, IsInt, IsOptional, IsString, MaxLength, Min } from 'class-validator';
 import { IsLeaseMs, IsSubtype } from '../../common/validation/decorators.js';
+import { MAX_TICKET_LENGTH } from '../../core/limits.js';
 import { AskerDto } from './key.dto.js';
-
-/** Two numbers of up to 16 digits and two fingerprints fit three times over. */
-const MAX_TICKET_LENGTH = 128;
 
 export class LockRequestDto extends AskerDto {
   @ApiPropertyOptional({ description: 'The lane to wait in (LANES).' })

@@ -12,11 +12,10 @@ import {
   Min,
 } from 'class-validator';
 import { IsNodeId, IsOperationType, IsSessionId, IsToken } from '../../common/validation/decorators.js';
+import { MAX_TICKET_LENGTH } from '../../core/limits.js';
 import { AskerDto, KeyDto } from './key.dto.js';
 import { LockRequestDto } from './lock-request.dto.js';
 import { UnlockRequestDto } from './unlock-request.dto.js';
-
-const MAX_TICKET_LENGTH = 128;
 
 /** A whole image in one call. */
 const MAX_BATCH = 256;
