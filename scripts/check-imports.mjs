@@ -9,13 +9,16 @@ const ROOMS = {
   common: { rooms: ['core'] },
   stores: { rooms: ['core', 'common'] },
   refcount: { rooms: ['core', 'common'] },
-  subscriptions: { rooms: ['core', 'common', 'locking'] },
+  subscriptions: { rooms: ['core', 'common', 'locking', 'instances'] },
   locking: { rooms: ['core', 'common'], files: ['stores', 'refcount', 'subscriptions'] },
-  sessions: { rooms: ['core', 'common', 'locking', 'subscriptions'], files: ['stores'] },
-  health: { rooms: ['common'], files: ['stores'] },
+  instances: { rooms: ['core', 'common', 'locking'], files: ['stores'] },
+  sessions: { rooms: ['core', 'common', 'locking', 'instances', 'subscriptions'], files: ['stores'] },
+  health: { rooms: ['common', 'locking'], files: ['stores'] },
   metrics: { rooms: ['core', 'common', 'locking', 'subscriptions', 'sessions'] },
   logging: { rooms: ['core', 'common', 'config', 'subscriptions'] },
   config: { rooms: ['core', 'common', 'locking', 'stores', 'refcount'] },
+  client: { rooms: [] },
+  cli: { rooms: ['client', 'serve.ts'] },
 };
 
 const PORTS = new Set([

@@ -3,26 +3,36 @@ import { type Settings } from './config/settings.js';
 import { SETTINGS, SettingsModule } from './config/settings.module.js';
 import { HOLDFAST_OPTIONS, type HoldfastOptions } from './config/settings.module-definition.js';
 import { HealthModule } from './health/health.module.js';
+import { InstancesModule } from './instances/instances.module.js';
 import { LockingApiModule } from './locking/locking-api.module.js';
 import { LockingModule } from './locking/locking.module.js';
 import { MetricsModule } from './metrics/metrics.module.js';
-import { refCountStorageFor } from './refcount/ref-count-storage.setting.js';
+import { assertEmbedded, refCountStorageFor } from './refcount/ref-count-storage.setting.js';
 import { RefCountModule } from './refcount/ref-count.module.js';
 import { SessionsModule } from './sessions/sessions.module.js';
+import { isSharedStore } from './stores/store-url.js';
 import { StoresModule } from './stores/stores.module.js';
 import { SubscriptionsModule } from './subscriptions/subscriptions.module.js';
 
 const stores = StoresModule.forRootAsync({
   inject: [SETTINGS, HOLDFAST_OPTIONS],
-  useFactory: ({ storeUrl }: Settings, { stateStore }: HoldfastOptions) => ({ url: storeUrl, stateStore }),
+  useFactory: ({ storeUrl, keyPrefix }: Settings, { stateStore }: HoldfastOptions) => ({
+    url: storeUrl,
+    keyPrefix,
+    stateStore,
+  }),
 });
 
 const refCounts = RefCountModule.forRootAsync({
   inject: [SETTINGS, HOLDFAST_OPTIONS],
-  useFactory: ({ refcountStorage, updateRequiresNoRef }: Settings, options: HoldfastOptions) => ({
-    storage: options.refCountStorage ?? refCountStorageFor(refcountStorage),
-    updateRequiresNoRef,
-  }),
+  useFactory: ({ refcountStorage, updateRequiresNoRef, storeUrl }: Settings, options: HoldfastOptions) => {
+    const storage = options.refCountStorage ?? refCountStorageFor(refcountStorage);
+    assertEmbedded(
+      storage,
+      options.stateStore ? options.stateStore.shared === true : isSharedStore(storeUrl),
+    );
+    return { storage, updateRequiresNoRef };
+  },
 });
 
 const locking = LockingModule.forRootAsync({
@@ -31,8 +41,10 @@ const locking = LockingModule.forRootAsync({
   useFactory: (settings: Settings) => settings,
 });
 
+const instances = InstancesModule.forRoot([stores, locking]);
+
 const subscriptions = SubscriptionsModule.forRootAsync({
-  imports: [locking],
+  imports: [locking, instances],
   inject: [SETTINGS],
   useFactory: (settings: Settings) => ({
     policy: settings,
@@ -42,13 +54,9 @@ const subscriptions = SubscriptionsModule.forRootAsync({
 });
 
 const sessions = SessionsModule.forRootAsync({
-  imports: [stores, locking, subscriptions],
+  imports: [stores, locking, instances, subscriptions],
   inject: [SETTINGS],
-  useFactory: (settings: Settings) => ({
-    policy: settings,
-    heartbeatMs: settings.sseHeartbeatMs,
-    sessionTtlMs: settings.sessionTtlMs,
-  }),
+  useFactory: (settings: Settings) => ({ policy: settings, sessionTtlMs: settings.sessionTtlMs }),
 });
 
 const lockingApi = LockingApiModule.forRootAsync({
@@ -63,10 +71,11 @@ const lockingApi = LockingApiModule.forRootAsync({
     stores,
     refCounts,
     locking,
+    instances,
     subscriptions,
     sessions,
     lockingApi,
-    HealthModule.forRoot([stores]),
+    HealthModule.forRoot([stores, locking]),
     MetricsModule.forRoot([locking, subscriptions, sessions, lockingApi]),
   ],
   exports: [locking],

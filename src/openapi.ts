@@ -19,11 +19,29 @@ import { SessionDto, SessionEndedDto, SessionRenewedDto } from './sessions/dto/s
 
 interface Answers {
   readonly ok: Type | 'text/event-stream' | 'text/plain';
+  /** Of what is not JSON. */
+  readonly example?: string;
   /** Beside those that every endpoint of its kind has. */
   readonly errors?: readonly number[];
 }
 
-const STREAM: Answers = { ok: 'text/event-stream' };
+const KEY_EVENT = `id: 1794803267073003.0
+event: completed
+data: {"type":"pull","resource_id":"sha256:4f4e","node_id":"node-1","success":true,"error":"","completed_at":"2026-11-16T04:27:48.607Z","token":1794803267073001}
+
+`;
+
+const SNAPSHOT = `event: snapshot
+data: {"locks":[],"more":false}
+
+`;
+
+const SESSION_SNAPSHOT = `event: snapshot
+data: {"session_id":"LOf1wRrgfdj-rYIJkjgn5A","holds":[],"waits":[]}
+
+`;
+
+const KEY_STREAM: Answers = { ok: 'text/event-stream', example: KEY_EVENT };
 
 /** What each endpoint answers. An endpoint that is missing here fails a test. */
 const ANSWERS: Readonly<Record<string, Answers>> = {
@@ -44,19 +62,44 @@ const ANSWERS: Readonly<Record<string, Answers>> = {
   'post /sessions': { ok: SessionDto },
   'post /sessions/{id}/renew': { ok: SessionRenewedDto, errors: [403] },
   'delete /sessions/{id}': { ok: SessionEndedDto },
-  'get /sessions/{id}/events': { ...STREAM, errors: [403] },
-  'get /lock/subscribe': STREAM,
-  'get /subscribe': STREAM,
-  'get /events': STREAM,
+  'get /sessions/{id}/events': { ok: 'text/event-stream', example: SESSION_SNAPSHOT, errors: [403] },
+  'get /lock/subscribe': KEY_STREAM,
+  'get /subscribe': KEY_STREAM,
+  'get /events': { ok: 'text/event-stream', example: SNAPSHOT },
   'get /metrics': { ok: 'text/plain' },
 };
 
-const ERRORS: Readonly<Record<number, { readonly description: string; readonly body: Type }>> = {
-  400: { description: 'The request is not in order; nothing was changed.', body: BadRequestDto },
+interface DescribedError {
+  readonly description: string;
+  readonly body: Type;
+  readonly example?: object;
+}
+
+const ERRORS: Readonly<Record<number, DescribedError>> = {
+  400: {
+    description: 'The request is not in order; nothing was changed.',
+    body: BadRequestDto,
+    example: {
+      code: 'BAD_REQUEST',
+      message: 'node_id is required',
+      fields: { node_id: ['node_id is required'] },
+    },
+  },
   403: { description: 'Refused; `code` says why.', body: RefusalDto },
   409: { description: 'The clients count references (REFCOUNT_MODE=client).', body: RefusalDto },
-  413: { description: 'The body is too large.', body: ErrorDto },
-  415: { description: 'The body is not application/json.', body: ErrorDto },
+  413: {
+    description: 'The body is too large.',
+    body: ErrorDto,
+    example: { code: 'BODY_TOO_LARGE', message: 'The body may take at most 65536 bytes.' },
+  },
+  415: {
+    description: 'The body is not application/json.',
+    body: ErrorDto,
+    example: {
+      code: 'UNSUPPORTED_MEDIA_TYPE',
+      message: 'Send the body as application/json in UTF-8.',
+    },
+  },
   429: { description: 'The queue is full; see Retry-After.', body: RefusalDto },
   501: { description: 'The storage of reference counts cannot list by node.', body: ErrorDto },
   503: { description: 'The store does not answer, nothing was changed; see Retry-After.', body: ErrorDto },
@@ -67,20 +110,31 @@ const MODELS = [
   ...Object.values(ERRORS).map(({ body }) => body),
 ];
 
+/** In the order in which somebody meets them. */
+const TAGS = {
+  locks: 'Ask, report the outcome, look.',
+  events: 'Hear how the work ends, as server-sent events.',
+  sessions: 'Liveness of a process: one keep-alive for everything it holds and waits for.',
+  references: 'Who uses a resource.',
+  operating: 'For those who run it.',
+};
+
 /** The API as a document. */
 export function openApi(app: INestApplication): OpenAPIObject {
   const config = new DocumentBuilder()
     .setTitle('Holdfast')
     .setDescription('Makes many nodes do a piece of work once: a distributed lock that knows outcomes.')
-    .setVersion('0.1.0')
-    .build();
+    .setVersion('0.1.0');
+  for (const [name, description] of Object.entries(TAGS)) config.addTag(name, description);
   const extraModels = MODELS.filter((model) => typeof model !== 'string');
-  const document = SwaggerModule.createDocument(app, config, { extraModels });
+  const document = SwaggerModule.createDocument(app, config.build(), { extraModels });
   for (const [path, item] of Object.entries(document.paths)) {
     for (const method of METHODS) {
       const operation = item[method];
+      if (!operation) continue;
+      operation.operationId = operationId(method, path);
       const answers = ANSWERS[`${method} ${path}`];
-      if (operation && answers) operation.responses = responses(answers, method, path);
+      if (answers) operation.responses = responses(answers, method, path);
     }
   }
   return document;
@@ -88,20 +142,29 @@ export function openApi(app: INestApplication): OpenAPIObject {
 
 const METHODS = ['get', 'post', 'delete'] as const;
 
+/** What generated clients call it: `post /lock/renew` is `postLockRenew`. */
+function operationId(method: string, path: string): string {
+  const words = path.split(/\W+/).filter((word) => word !== '');
+  return method + words.map((word) => word[0]!.toUpperCase() + word.slice(1)).join('');
+}
+
 type Responses = NonNullable<NonNullable<OpenAPIObject['paths'][string]['get']>['responses']>;
 
-function responses({ ok, errors = [] }: Answers, method: string, path: string): Responses {
-  const described: Responses = { 200: { description: 'Done.', content: contentOf(ok) } };
+function responses({ ok, example, errors = [] }: Answers, method: string, path: string): Responses {
+  const description = ok === 'text/event-stream' ? 'Events, until the connection breaks.' : 'Done.';
+  const described: Responses = { 200: { description, content: contentOf(ok, example) } };
   const usual = path === '/metrics' ? [] : method === 'post' ? [400, 413, 415, 503] : [400, 503];
   for (const status of [...usual, ...errors]) {
-    const { description, body } = ERRORS[status]!;
-    described[status] = { description, content: contentOf(body) };
+    const { description, body, example: wrong } = ERRORS[status]!;
+    described[status] = { description, content: contentOf(body, wrong) };
   }
   return described;
 }
 
-function contentOf(body: Answers['ok']) {
-  return typeof body === 'string'
-    ? { [body]: { schema: { type: 'string' } } }
-    : { 'application/json': { schema: { $ref: getSchemaPath(body) } } };
+function contentOf(body: Answers['ok'], example?: string | object) {
+  const [contentType, schema] =
+    typeof body === 'string'
+      ? [body, { type: 'string' }]
+      : ['application/json', { $ref: getSchemaPath(body) }];
+  return { [contentType]: { schema, ...(example !== undefined && { example }) } };
 }

@@ -6,6 +6,9 @@ import { describeError, INTERNAL_ERROR } from './api-error.js';
 /** Seconds after which a 429 or 503 may have passed: engines restart and queues move in about this time. */
 const RETRY_AFTER_SECONDS = 1;
 
+/** What the server, or an app that embeds Holdfast, calls its requests by. */
+const REQUEST_ID_HEADER = 'x-request-id';
+
 /** Every error leaves as `{code, message, …}`, with `Retry-After` where trying again helps. */
 @Catch()
 export class ApiErrorFilter implements ExceptionFilter {
@@ -16,7 +19,7 @@ export class ApiErrorFilter implements ExceptionFilter {
   catch(error: unknown, context: ArgumentsHost): void {
     const response = context.switchToHttp().getResponse<ServerResponse>();
     const described = describeError(error);
-    if (!described) this.logger.error(error);
+    if (!described) this.logger.error({ request_id: response.getHeader(REQUEST_ID_HEADER), err: error });
     if (response.headersSent) return void response.destroy();
     const { status, body } = described ?? INTERNAL_ERROR;
     if (status === 429 || status === 503) response.setHeader('retry-after', String(RETRY_AFTER_SECONDS));

@@ -37,15 +37,19 @@ describe('readSettings', () => {
       problems({ PORT: 'http', SHARD_COUNT: '0', LOCK_ISOLATION: 'both', STORE_URL: 'mysql://x' }),
     ).toEqual([
       'PORT must be a whole number from 0 to 65535, not "http"',
-      'STORE_URL must be memory: or file:DIR, not "mysql://x"',
       'SHARD_COUNT must be a whole number from 1 to 4096, not "0"',
       'LOCK_ISOLATION must be operation or resource, not "both"',
+      'STORE_URL must be memory:, file:DIR, redis://… or etcd://…, not "mysql://x"',
     ]);
   });
 
   it.each([
     [{ COMPLETED_SKIP_MS: '2', COMPLETION_TTL_MS: '1' }, 'COMPLETED_SKIP_MS'],
-    [{ STORE_URL: 'redis://localhost' }, 'STORE_URL'],
+    [{ STORE_URL: 'redis://localhost/zero' }, 'STORE_URL'],
+    [{ STORE_URL: 'redis://localhost', KEY_PREFIX: '{a}' }, 'STORE_URL'],
+    [{ STORE_URL: 'etcd://localhost?tsl=1' }, 'STORE_URL'],
+    [{ STORE_URL: 'redis://localhost', REFCOUNT_STORAGE: 'memory:' }, 'REFCOUNT_STORAGE'],
+    [{ STORE_URL: 'etcd://a,b,c', REFCOUNT_STORAGE: 'file:./counts' }, 'REFCOUNT_STORAGE'],
     [{ REFCOUNT_STORAGE: 'memory:', REFCOUNT_MODE: 'client' }, 'REFCOUNT_STORAGE'],
     [{ LANES: 'a,b,a' }, 'LANES'],
     [{ LANES: 'a,b c' }, 'LANES'],
@@ -55,6 +59,26 @@ describe('readSettings', () => {
     [{ ALLOW_MULTI_NODE_DOWNLOAD: 'yes' }, 'ALLOW_MULTI_NODE_DOWNLOAD'],
   ])('refuses %o', (environment: Record<string, string>, name) => {
     expect(problems(environment)).toEqual([expect.stringContaining(name)]);
+  });
+
+  it.each([
+    'memory:',
+    'file:./data',
+    'redis://user:p%40ss@redis.example:6380/2',
+    'rediss+sentinel://s1,s2:26380/main?db=1',
+    'redis+cluster://[::1]:7000,c2:7001?wait=1',
+    'etcd://root:secret@h1:2379,h2?tls=1&ca=/etc/ca.pem',
+  ])('takes STORE_URL=%s', (url) => {
+    expect(readSettings({ STORE_URL: url }).storeUrl).toBe(url);
+  });
+
+  it('does not repeat a password', () => {
+    expect(problems({ STORE_URL: 'mysql://me:secret@host' })).toEqual([
+      expect.not.stringContaining('secret'),
+    ]);
+    expect(problems({ STORE_URL: 'redis://me:secret@host/x' })).toEqual([
+      expect.not.stringContaining('secret'),
+    ]);
   });
 
   it('takes an empty variable for one that is not set', () => {

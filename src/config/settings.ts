@@ -1,5 +1,7 @@
 import { MAX_LEASE_MS, TYPE_PATTERN } from '../core/limits.js';
 import { type LockPolicy } from '../locking/lock-policy.js';
+import { NEEDS_EMBEDDED_STORE } from '../refcount/ref-count-storage.setting.js';
+import { isSharedStore, STORE_URL_FORMS, storeUrlProblem } from '../stores/store-url.js';
 import { SettingsReader } from './settings-reader.js';
 
 /** Every setting of the design, checked. */
@@ -19,7 +21,6 @@ export interface Settings extends LockPolicy {
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-const STORE_URL_PATTERN = /^(memory:|file:.+)$/s;
 const REFCOUNT_STORAGE_PATTERN = /^(store|memory:|file:.+)$/s;
 
 /** Each lane is a list of its own in a key's record, which must stay under the size an engine takes. */
@@ -37,7 +38,7 @@ export function readSettings(environment: Readonly<Record<string, string | undef
   const settings: Settings = {
     port: read.integer('PORT', 8086, 0, 65_535),
     host: read.text('HOST', '127.0.0.1', /^\S+$/, 'an address to listen on'),
-    storeUrl: read.text('STORE_URL', 'file:./data', STORE_URL_PATTERN, 'memory: or file:DIR'),
+    storeUrl: read.text('STORE_URL', 'file:./data', /./s, STORE_URL_FORMS),
     keyPrefix: read.text('KEY_PREFIX', 'holdfast/', /^[!-~]{1,64}$/, '1 to 64 printable ASCII characters'),
     allowMultiNodeDownload: read.flag('ALLOW_MULTI_NODE_DOWNLOAD', true),
     shardCount: read.integer('SHARD_COUNT', 32, 1, 4096),
@@ -71,6 +72,11 @@ export function readSettings(environment: Readonly<Record<string, string | undef
 
 /** What each variable alone cannot show. */
 function checkTogether(settings: Settings, read: SettingsReader): void {
+  const problem = storeUrlProblem(settings.storeUrl, settings.keyPrefix);
+  if (problem !== undefined) read.wrong('STORE_URL', problem);
+  if (settings.refcountStorage !== 'store' && isSharedStore(settings.storeUrl)) {
+    read.wrong('REFCOUNT_STORAGE', NEEDS_EMBEDDED_STORE);
+  }
   if (settings.completedSkipMs > settings.completionTtlMs) {
     read.wrong(
       'COMPLETED_SKIP_MS',

@@ -32,7 +32,7 @@ describe('a request for a lock', () => {
       requestedAtMs: r.nowMs,
       acquiredAtMs: r.nowMs,
       claimed: true,
-      bound: false,
+      boundAt: undefined,
       ticket: undefined,
     });
   });
@@ -123,7 +123,7 @@ describe('a request for a key that another asker holds', () => {
       requestedAtMs: r.nowMs,
       leaseMs: 9,
       absent: true,
-      bound: false,
+      boundAt: undefined,
     });
   });
 

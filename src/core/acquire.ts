@@ -7,7 +7,15 @@ import { THIS_COMMIT } from './moment.js';
 import { laneName, positionOf } from './queue.js';
 import { referenceEffect } from './reference-rules.js';
 import { type AcquireResult, type RefusalCode, type Refused } from './results.js';
-import { findWaiter, type Hold, type KeyState, NO_WAITERS, queueLength, type Waiter } from './state.js';
+import {
+  type Dismissal,
+  findWaiter,
+  type Hold,
+  type KeyState,
+  NO_WAITERS,
+  queueLength,
+  type Waiter,
+} from './state.js';
 import { sameAsker } from './chunked-list.js';
 import { type Step } from './step.js';
 
@@ -23,7 +31,7 @@ export function acquire(step: Step, command: Acquire): AcquireResult {
     dismissal: key.dismissals.find(command.asker),
   };
   const verdict = judge(step.state, key, question, step.nowMs, step.policy);
-  if (verdict.kind !== 'proceed') return turnAway(step, key, waiter, command, verdict);
+  if (verdict.kind !== 'proceed') return turnAway(step, key, waiter, command, verdict, question.dismissal);
 
   const blocking = blockingHold(step.state, command.type, step.policy);
   if (!blocking) return grantNow(step, waiter ? step.removeWaiter(key, waiter) : key, command);
@@ -46,6 +54,7 @@ function turnAway(
   waiter: Waiter | undefined,
   command: Acquire,
   verdict: Exclude<Verdict, { kind: 'proceed' }>,
+  dismissal: Dismissal | undefined,
 ): AcquireResult {
   const left = waiter ? step.removeWaiter(key, waiter) : key;
   if (!command.deliveredLater) step.removeDismissal(left, command.asker);
@@ -58,6 +67,7 @@ function turnAway(
     kind: 'skipped',
     nodeId: verdict.nodeId,
     atMs: verdict.atMs,
+    wasDismissed: dismissal?.outcome.success ?? false,
     referenceCount: step.referenceCount,
   };
 }
@@ -66,7 +76,8 @@ function grantNow(step: Step, key: KeyState, command: Acquire): AcquireResult {
   const full = refuseNewType(step, key);
   if (full) return full;
   const hold = grant(step, key, {
-    ...command.asker,
+    nodeId: command.asker.nodeId,
+    sessionId: command.asker.sessionId,
     subtype: command.subtype,
     leaseMs: leaseOf(command.asker, command.leaseMs, step.policy),
     requestedAtMs: step.nowMs,
@@ -105,7 +116,7 @@ function enqueue(step: Step, key: KeyState, command: Acquire): AcquireResult {
     requestedAtMs: step.nowMs,
     leaseMs: command.leaseMs,
     absent: command.absent ?? false,
-    bound: false,
+    boundAt: undefined,
   };
   const left = step.removeDismissal(key, waiter);
   const name = laneName(command.subtype, step.policy);
@@ -129,7 +140,8 @@ function refuseNewType(step: Step, key: KeyState): Refused | undefined {
 }
 
 function emitFor(step: Step, name: 'queued' | 'withdrawn' | 'referenced', command: Acquire): void {
-  step.emit(name, { type: command.type, ...command.asker });
+  const { type, asker } = command;
+  step.emit(name, { type, nodeId: asker.nodeId, sessionId: asker.sessionId });
 }
 
 export function refused(code: RefusalCode, error: string): Refused {

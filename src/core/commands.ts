@@ -80,13 +80,16 @@ export interface Withdraw extends OnKey {
 export interface Bind extends OnKey {
   readonly kind: 'bind';
   readonly asker: Asker;
+  /** The instance where the stream is open. */
+  readonly at: string;
 }
 
-/** Time is up for exactly this hold as it was last renewed. */
+/** Time is up for exactly this hold as it was last renewed, and, if that is given, for what is bound there. */
 export interface ExpireHold extends OnKey {
   readonly kind: 'expire-hold';
   readonly token: number;
   readonly renewed: number;
+  readonly boundAt?: string | undefined;
   readonly error: string;
 }
 
@@ -96,6 +99,7 @@ export interface ExpireWaiter extends OnKey {
   readonly asker: Asker;
   readonly ticket: Moment;
   readonly renewed: number;
+  readonly boundAt?: string | undefined;
   readonly error: string;
 }
 

@@ -4,8 +4,8 @@ import { type Policy } from './policy.js';
 import { type Hold, type KeyState } from './state.js';
 import { type Step } from './step.js';
 
-type NewHold = Omit<Hold, 'token' | 'renewed' | 'acquiredAtMs' | 'bound' | 'n'> & {
-  readonly bound?: boolean;
+type NewHold = Omit<Hold, 'token' | 'renewed' | 'acquiredAtMs' | 'boundAt' | 'n'> & {
+  readonly boundAt?: string | undefined;
 };
 
 /** The token is the revision of the commit that grants. */
@@ -21,7 +21,7 @@ export function grant(step: Step, key: KeyState, request: NewHold): Hold {
     acquiredAtMs: step.nowMs,
     ticket: request.ticket,
     claimed: request.claimed,
-    bound: request.bound ?? false,
+    boundAt: request.boundAt,
     n: step.moment.n,
   };
   const held = step.removeDismissal(key, request);

@@ -37,6 +37,7 @@ describe('references', () => {
       kind: 'skipped',
       nodeId: 'n1',
       atMs: since,
+      wasDismissed: false,
       referenceCount: 3,
     });
     expect(r.references).toEqual(['n1', 'n2', 'n3']);
@@ -104,6 +105,7 @@ describe('a remembered success', () => {
       kind: 'skipped',
       nodeId: 'n1',
       atMs: done,
+      wasDismissed: false,
       referenceCount: 0,
     });
     expect(r.acquire('update', 'n2')).toMatchObject({ kind: 'acquired' });
@@ -175,7 +177,7 @@ describe('an unspent dismissal', () => {
     r.queue('update', 'n2');
     r.succeed('update', 'n1');
     r.grant('update', 'n3');
-    expect(r.acquire('update', 'n2')).toMatchObject({ kind: 'skipped', nodeId: 'n1' });
+    expect(r.acquire('update', 'n2')).toMatchObject({ kind: 'skipped', nodeId: 'n1', wasDismissed: true });
     expect(r.acquire('update', 'n2')).toMatchObject({ kind: 'queued' });
   });
 

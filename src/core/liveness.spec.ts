@@ -233,17 +233,30 @@ describe('a binding to a stream', () => {
     const r = resource();
     const token = r.grant('scan', 'n1');
     expect(r.bind('scan', 'n1')).toBe(true);
-    expect(r.key('scan').hold).toMatchObject({ bound: true, renewed: token });
+    expect(r.key('scan').hold).toMatchObject({ boundAt: '', renewed: token });
     expect(r.bind('scan', 'n1')).toBe(false);
   });
 
   it('is kept with the wait, and with the hold it becomes', () => {
     const { r, ticket } = queueOfTwo();
     expect(r.bind('scan', 'n2')).toBe(true);
-    expect(r.key('scan').lanes[0]!.waiters.first).toMatchObject({ bound: true, renewed: ticket.revision });
+    expect(r.key('scan').lanes[0]!.waiters.first).toMatchObject({ boundAt: '', renewed: ticket.revision });
     expect(r.bind('scan', 'n2')).toBe(false);
     r.fail('scan', 'n1');
-    expect(r.key('scan').hold).toMatchObject({ nodeId: 'n2', bound: true });
+    expect(r.key('scan').hold).toMatchObject({ nodeId: 'n2', boundAt: '' });
+  });
+
+  it('moves with the stream, and then cannot be ended for want of the older one', () => {
+    const { r, ticket } = queueOfTwo();
+    const [hold, wait] = ['n1', 'n2'].map((nodeId) => ({ type: 'scan', asker: { nodeId }, error: 'gone' }));
+    for (const at of ['here', 'there']) for (const who of ['n1', 'n2']) r.bind('scan', who, at);
+    const { token, renewed } = r.key('scan').hold!;
+    const ends = (boundAt: string) => [
+      r.run({ kind: 'expire-waiter', ...wait!, ticket, renewed: ticket.revision, boundAt }).changed,
+      r.run({ kind: 'expire-hold', ...hold!, token, renewed, boundAt }).changed,
+    ];
+    expect(ends('here')).toEqual([false, false]);
+    expect(ends('there')).toEqual([true, true]);
   });
 
   it('of somebody who neither holds nor waits changes nothing', () => {

@@ -62,13 +62,14 @@ export function withdraw(step: Step, command: Withdraw): Noted {
 export function bind(step: Step, command: Bind): Noted {
   const key = step.key(command.type);
   const hold = heldBy(key, command.asker);
-  if (hold && !hold.bound) {
-    step.putKey({ ...key, hold: { ...hold, bound: true } });
+  const boundAt = command.at;
+  if (hold && hold.boundAt !== boundAt) {
+    step.putKey({ ...key, hold: { ...hold, boundAt } });
     return CHANGED;
   }
   const waiter = findWaiter(key, command.asker);
-  if (!waiter || waiter.bound) return NOTHING_CHANGED;
-  return replaceWaiter(step, key, { ...waiter, bound: true });
+  if (!waiter || waiter.boundAt === boundAt) return NOTHING_CHANGED;
+  return replaceWaiter(step, key, { ...waiter, boundAt });
 }
 
 /** Names the renewal it has seen, so that one which arrived in the meantime wins. */
@@ -76,6 +77,7 @@ export function expireHold(step: Step, command: ExpireHold): Noted {
   const key = step.key(command.type);
   const { hold } = key;
   if (hold?.token !== command.token || hold.renewed !== command.renewed) return NOTHING_CHANGED;
+  if (hasMoved(hold, command)) return NOTHING_CHANGED;
   failHold(step, key, hold, 'expired', command.error);
   return CHANGED;
 }
@@ -86,7 +88,13 @@ export function expireWaiter(step: Step, command: ExpireWaiter): Noted {
   if (!waiter || !sameMoment(waiter.ticket, command.ticket) || waiter.renewed !== command.renewed) {
     return NOTHING_CHANGED;
   }
+  if (hasMoved(waiter, command)) return NOTHING_CHANGED;
   return dropWaiter(step, key, waiter, command.error);
+}
+
+/** Its stream was lost, and opened again elsewhere. */
+function hasMoved({ boundAt }: Hold | Waiter, command: ExpireHold | ExpireWaiter): boolean {
+  return command.boundAt !== undefined && command.boundAt !== boundAt;
 }
 
 /** Failure for its hold, withdrawal for its wait. */

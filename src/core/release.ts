@@ -103,11 +103,10 @@ export function forceRelease(step: Step, command: ForceRelease): ReleaseResult {
 function succeed(step: Step, key: KeyState, hold: Hold): string | undefined {
   applyReferences(step, key.type, hold);
   const { type } = key;
-  const about = { type, ...run(hold), success: true };
   const besideDelete = type !== 'delete' && isDeleteHeld(step.state);
   if (besideDelete || step.policy.successPolicy === 'handover') {
     step.putKey({ ...key, hold: undefined, failure: undefined });
-    step.emit('completed', { ...about, observersOnly: true });
+    step.emit('completed', { ...run(type, hold), success: true, observersOnly: true });
     return serve(step, type);
   }
   const success: Outcome = {
@@ -124,7 +123,7 @@ function succeed(step: Step, key: KeyState, hold: Hold): string | undefined {
     step.put({ ...key, hold: undefined, success, failure: undefined }),
     success,
   );
-  step.emit('completed', { ...about, dismissed });
+  step.emit('completed', { ...run(type, hold), success: true, dismissed });
   return serve(step, type);
 }
 
@@ -147,7 +146,7 @@ function failFatally(step: Step, key: KeyState, hold: Hold, error: string): stri
     atMs: step.nowMs,
   };
   const dismissed = dismissQueue(step, step.put({ ...key, hold: undefined, failure }), failure);
-  step.emit('failed', { type: key.type, ...run(hold), error, dismissed });
+  step.emit('failed', { ...run(key.type, hold), error, dismissed });
   return serve(step, key.type);
 }
 
@@ -160,11 +159,11 @@ export function failHold(
   error: string,
 ): string | undefined {
   step.putKey({ ...key, hold: undefined });
-  step.emit(event, { type: key.type, ...run(hold), error, observersOnly: true });
+  step.emit(event, { ...run(key.type, hold), error, observersOnly: true });
   return serve(step, key.type);
 }
 
 /** Whose run it was that ended. */
-function run({ nodeId, sessionId, token, acquiredAtMs }: Hold) {
-  return { nodeId, sessionId, token, sinceMs: acquiredAtMs };
+function run(type: string, { nodeId, sessionId, token, acquiredAtMs }: Hold) {
+  return { type, nodeId, sessionId, token, sinceMs: acquiredAtMs };
 }

@@ -45,7 +45,7 @@ describe('a dismissal', () => {
     r.fail('update', 'n3');
     r.grant('update', 'n3');
     r.failFatally('update', 'n3');
-    expect(r.acquire('update', 'n2')).toMatchObject({ kind: 'skipped', nodeId: 'n1' });
+    expect(r.acquire('update', 'n2')).toMatchObject({ kind: 'skipped', nodeId: 'n1', wasDismissed: true });
   });
 
   it('is shared, not copied, among those dismissed together', () => {

@@ -31,6 +31,8 @@ export type AcquireResult =
       /** Who did the work, and when, as far as it is known. */
       readonly nodeId: string;
       readonly atMs: number | undefined;
+      /** It had been sent away with a success before it asked. */
+      readonly wasDismissed: boolean;
       readonly referenceCount: number | null;
     }
   | {

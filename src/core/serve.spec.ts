@@ -24,7 +24,7 @@ describe('a lock that becomes free by a failure', () => {
       acquiredAtMs: r.nowMs,
       ticket,
       claimed: false,
-      bound: false,
+      boundAt: undefined,
       n: 1,
     });
     expect(r.waiting('pull')).toEqual(['n3']);

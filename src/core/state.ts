@@ -41,8 +41,8 @@ export interface Hold extends Asker {
   readonly ticket: Moment | undefined;
   /** false: handed over and not yet asked for by its new holder. */
   readonly claimed: boolean;
-  /** Ends with its holder's event stream. */
-  readonly bound: boolean;
+  /** Ends with its holder's event stream: the instance where that was opened last. */
+  readonly boundAt: string | undefined;
   /** Number of the granting event within its commit: with the token, that event's id. */
   readonly n: number;
 }
@@ -63,7 +63,7 @@ export interface Waiter extends Asker {
   readonly leaseMs: number | undefined;
   /** A pull that looked and did not find the bytes. */
   readonly absent: boolean;
-  readonly bound: boolean;
+  readonly boundAt: string | undefined;
 }
 
 export interface Outcome {
@@ -106,7 +106,8 @@ function askerBytes(asker: Asker): number {
 }
 
 export const waiterShape: EntryShape<Waiter> = {
-  bytes: (waiter) => askerBytes(waiter) + (waiter.subtype?.length ?? 0) + ENTRY_OVERHEAD_BYTES,
+  bytes: (waiter) =>
+    askerBytes(waiter) + (waiter.subtype?.length ?? 0) + (waiter.boundAt?.length ?? 0) + ENTRY_OVERHEAD_BYTES,
   settle: (waiter, revision) =>
     waiter.renewed === THIS_COMMIT
       ? {

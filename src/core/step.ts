@@ -12,15 +12,23 @@ import {
   type Waiter,
 } from './state.js';
 
+type Draft = { -readonly [field in keyof ResourceState]: ResourceState[field] };
+
 /** One transition in the making: immutable states in, immutable states out, and between them a place to work. */
 export class Step {
   readonly events: LockEvent[] = [];
+  private changed: Draft | undefined;
 
   constructor(
-    public state: ResourceState,
+    private readonly before: ResourceState,
     readonly nowMs: number,
     readonly policy: Policy,
   ) {}
+
+  /** So far. The very state that came in, as long as nothing has changed. */
+  get state(): ResourceState {
+    return this.changed ?? this.before;
+  }
 
   key(type: string): KeyState {
     return keyOf(this.state, type) ?? emptyKey(type);
@@ -30,14 +38,11 @@ export class Step {
     const { keys } = this.state;
     const index = keys.findIndex((other) => other.type === key.type);
     const kept = isIdleKey(key) ? [] : [key];
-    this.state = {
-      ...this.state,
-      keys: index < 0 ? [...keys, ...kept] : keys.toSpliced(index, 1, ...kept),
-    };
+    this.draft.keys = index < 0 ? [...keys, ...kept] : keys.toSpliced(index, 1, ...kept);
   }
 
   putReferences(references: ChunkedList<Reference>): void {
-    this.state = { ...this.state, references };
+    this.draft.references = references;
   }
 
   removeWaiter(key: KeyState, waiter: Waiter): KeyState {
@@ -56,11 +61,7 @@ export class Step {
     return key;
   }
 
-  readonly newChunkId = (): number => {
-    const id = this.state.nextChunkId;
-    this.state = { ...this.state, nextChunkId: id + 1 };
-    return id;
-  };
+  readonly newChunkId = (): number => this.draft.nextChunkId++;
 
   /** The moment of the next event. */
   get moment(): Moment {
@@ -72,23 +73,26 @@ export class Step {
     return this.policy.refcountMode === 'server' ? this.state.references.size : null;
   }
 
-  emit(name: EventName, about: Partial<LockEvent> & { nodeId: string; type: string }): Moment {
-    const moment = this.moment;
+  emit(name: EventName, about: Partial<LockEvent> & { nodeId: string; type: string }): void {
     this.events.push({
       name,
-      moment,
-      sessionId: undefined,
-      success: false,
-      error: '',
-      token: undefined,
-      atMs: this.nowMs,
-      sinceMs: undefined,
-      dismissed: 0,
+      moment: this.moment,
+      type: about.type,
+      nodeId: about.nodeId,
+      sessionId: about.sessionId,
+      success: about.success ?? false,
+      error: about.error ?? '',
+      token: about.token,
+      atMs: about.atMs ?? this.nowMs,
+      sinceMs: about.sinceMs,
+      dismissed: about.dismissed ?? 0,
       referenceCount: this.referenceCount,
-      observersOnly: false,
-      ...about,
+      observersOnly: about.observersOnly ?? false,
     });
-    this.state = { ...this.state, pendingEvents: this.state.pendingEvents + 1 };
-    return moment;
+    this.draft.pendingEvents++;
+  }
+
+  private get draft(): Draft {
+    return (this.changed ??= { ...this.before });
   }
 }

@@ -5,7 +5,7 @@ import { StoreHealth } from './store.health.js';
 
 @Module({})
 export class HealthModule {
-  /** The modules that provide the `STATE_STORE`. */
+  /** The modules that provide the `STATE_STORE` and the `LockManager`. */
   static forRoot(imports: DynamicModule[]): DynamicModule {
     return {
       module: HealthModule,

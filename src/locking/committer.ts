@@ -22,6 +22,9 @@ interface WaitingCommit {
   readonly resolve: (outcome: Promise<CommitOutcome>) => void;
 }
 
+/** Runs what is chained to it after what runs now; `queueMicrotask` does the same at twice the price. */
+const NEXT = Promise.resolve();
+
 /** Sends the commits that become ready in one turn of the event loop to the store together. */
 export class Committer {
   readonly commits$ = new Subject<MeasuredCommit>();
@@ -35,12 +38,12 @@ export class Committer {
   /** `commands`: how many of them it answers. */
   commit(partition: number, writes: readonly Write[], commands: number): Promise<CommitOutcome> {
     return new Promise((resolve) => {
-      if (this.waiting.length === 0) queueMicrotask(() => this.send());
+      if (this.waiting.length === 0) void NEXT.then(this.send);
       this.waiting.push({ commit: { partition, writes }, commands, resolve });
     });
   }
 
-  private send(): void {
+  private readonly send = (): void => {
     const sent = this.waiting;
     this.waiting = [];
     const commits = sent.map(({ commit }) => commit);
@@ -51,7 +54,7 @@ export class Committer {
       resolve(outcome);
       if (this.commits$.observed) void this.measure(outcome, commands, sentAtMs);
     }
-  }
+  };
 
   private async measure(pending: Promise<CommitOutcome>, commands: number, sentAtMs: number): Promise<void> {
     const outcome = await pending.then(

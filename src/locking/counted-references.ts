@@ -16,22 +16,25 @@ export class CountedReferences {
   constructor(private readonly storage: RefCountStorage | undefined) {}
 
   /** `undefined`: they are in the state. */
-  async load(resourceId: string): Promise<ChunkedList<Reference> | undefined> {
-    const { storage } = this;
-    if (!storage) return undefined;
+  load(resourceId: string): Promise<ChunkedList<Reference>> | undefined {
+    return this.storage && this.read(this.storage, resourceId);
+  }
+
+  private async read(storage: RefCountStorage, resourceId: string): Promise<ChunkedList<Reference>> {
     const count = await this.call(resourceId, 'read', () => storage.getRefCount(resourceId));
     let id = 0;
     const references = (count?.nodes ?? []).map(({ nodeId, sinceMs }) => ({ nodeId, sinceMs }));
     return ChunkedList.empty(referenceShape).appendAll(references, () => ++id);
   }
 
-  async save(
+  /** `undefined`: there is nothing to write. */
+  save(
     resourceId: string,
     loaded: ChunkedList<Reference> | undefined,
     next: ChunkedList<Reference>,
-  ): Promise<void> {
+  ): Promise<void> | undefined {
     const { storage } = this;
-    if (!storage || loaded === next) return;
+    if (!storage || loaded === next) return undefined;
     if (next.size === 0) {
       return this.call(resourceId, 'delete', () => storage.deleteRefCount(resourceId));
     }

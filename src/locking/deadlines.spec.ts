@@ -28,6 +28,38 @@ function watching(clock: SimulatedClock) {
 
 const TASKS = 30;
 
+describe('Deadlines that are paused', () => {
+  it('stand still, and then have what was left of their time', async () => {
+    const clock = new SimulatedClock();
+    const { deadlines, fired } = watching(clock);
+    deadlines.schedule(new Task('early'), 1000);
+    await clock.advance(600);
+    deadlines.pause();
+    deadlines.schedule(new Task('late'), deadlines.now() + 700);
+    await clock.advance(10_000);
+    expect([fired, clock.pendingTimers]).toEqual([[], 0]);
+    deadlines.resume();
+    await clock.advance(399);
+    expect(fired).toEqual([]);
+    await clock.advance(301);
+    expect(fired).toEqual([
+      { name: 'early', atMs: 11_000 },
+      { name: 'late', atMs: 11_300 },
+    ]);
+  });
+
+  it('are late by their jitter, and never early', async () => {
+    const clock = new SimulatedClock();
+    const fired: number[] = [];
+    const chances = [0.5, 0.25, 0];
+    const jitter = () => 100 * chances.shift()!;
+    const deadlines = new Deadlines<Task>(clock, () => fired.push(clock.monotonicMs()), jitter);
+    for (let i = 0; i < 3; i++) deadlines.schedule(new Task(String(i)), 1000);
+    await clock.advance(2000);
+    expect(fired).toEqual([1000, 1025, 1050]);
+  });
+});
+
 type Step = { readonly task: number; readonly atMs: number } | { readonly passMs: number };
 
 const steps: fc.Arbitrary<Step[]> = fc.array(

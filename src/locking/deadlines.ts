@@ -18,19 +18,22 @@ const MAX_STEP_MS = 2 * TICK_MS;
 
 /**
  * The one owner of a timer: a binary heap of whatever has a deadline, at a cost that does not depend on how many there
- * are. Its time is *watched* time: monotonic, and standing still while the process did. Nobody is expired on the
- * strength of a clock that was not watching.
+ * are. Its time is *watched* time: monotonic, and standing still while the process did, or while it was paused. Nobody
+ * is expired on the strength of a clock that was not watching.
  */
 export class Deadlines<T extends Due> {
   private readonly heap: T[] = [];
   private watchedMs = 0;
   private lastSeenMs: number;
   private timer: { readonly atMs: number; readonly cancel: CancelTimer } | undefined;
+  private paused = false;
   private stopped = false;
 
   constructor(
     private readonly clock: Clock,
     private readonly onDue: (due: T) => void,
+    /** How much later than asked for something is due. */
+    private readonly jitterMs: () => number = () => 0,
   ) {
     this.lastSeenMs = clock.monotonicMs();
   }
@@ -41,13 +44,14 @@ export class Deadlines<T extends Due> {
 
   now(): number {
     const seen = this.clock.monotonicMs();
-    this.watchedMs += Math.min(seen - this.lastSeenMs, MAX_STEP_MS);
+    if (!this.paused) this.watchedMs += Math.min(seen - this.lastSeenMs, MAX_STEP_MS);
     this.lastSeenMs = seen;
     return this.watchedMs;
   }
 
   /** `Infinity`: no deadline. */
-  schedule(due: T, atMs: number): void {
+  schedule(due: T, earliestMs: number): void {
+    const atMs = earliestMs + this.jitterMs();
     if (due.dueIndex >= 0) {
       if (due.dueAtMs === atMs) return;
       if (atMs === Infinity) return this.removeAt(due.dueIndex);
@@ -63,10 +67,22 @@ export class Deadlines<T extends Due> {
     this.arm();
   }
 
+  /** Until `resume`, time does not count. */
+  pause(): void {
+    this.now();
+    this.paused = true;
+    this.disarm();
+  }
+
+  resume(): void {
+    this.now();
+    this.paused = false;
+    this.arm();
+  }
+
   stop(): void {
     this.stopped = true;
-    this.timer?.cancel();
-    this.timer = undefined;
+    this.disarm();
   }
 
   private fire(): void {
@@ -81,12 +97,17 @@ export class Deadlines<T extends Due> {
 
   private arm(): void {
     const next = this.heap[0];
-    if (!next || this.stopped) return;
+    if (!next || this.stopped || this.paused) return;
     const delay = Math.max(0, Math.min(TICK_MS, next.dueAtMs - this.now()));
     const atMs = this.lastSeenMs + delay;
     if (this.timer && this.timer.atMs <= atMs) return;
     this.timer?.cancel();
     this.timer = { atMs, cancel: this.clock.after(Math.ceil(delay), () => this.fire()) };
+  }
+
+  private disarm(): void {
+    this.timer?.cancel();
+    this.timer = undefined;
   }
 
   private removeAt(index: number): void {

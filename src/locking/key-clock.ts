@@ -8,6 +8,8 @@ export interface DeadlinePolicy {
   readonly claimTimeoutMs: number;
   readonly waiterTtlMs: number;
   readonly completionTtlMs: number;
+  /** For so long after a waiter was written, another instance may have heard of it without a write. */
+  readonly unheardMs?: number;
 }
 
 /** Everything remembered up to this revision was seen by `sinceMs`. */
@@ -20,6 +22,7 @@ interface Mark {
 interface WaiterClock {
   readonly waiter: Waiter;
   readonly writtenMs: number;
+  /** It has not asked later than this, as far as can be known here. */
   readonly askedMs: number;
 }
 
@@ -31,12 +34,24 @@ const MARKS_PER_TTL = 16;
  * memory only, so that after a restart every deadline starts again in full.
  */
 export class KeyClock {
-  private holdSinceMs = 0;
+  holdSinceMs = 0;
   private hold: Hold | undefined;
   private marks: Mark[] | undefined;
   private waiters: Map<string, WaiterClock> | undefined;
 
   constructor(readonly type: string) {}
+
+  /** The clock again that watched only the hold of this key, since then. */
+  static resumed({ type, hold }: KeyState, holdSinceMs: number): KeyClock {
+    const clock = new KeyClock(type);
+    clock.hold = hold;
+    clock.holdSinceMs = holdSinceMs;
+    return clock;
+  }
+
+  get watchesOnlyAHold(): boolean {
+    return this.hold !== undefined && !this.marks && !this.waiters;
+  }
 
   /** Takes note of what has changed since it last looked. */
   observe(before: KeyState | undefined, key: KeyState, nowMs: number, policy: DeadlinePolicy): void {
@@ -44,7 +59,7 @@ export class KeyClock {
     this.hold = key.hold;
     this.observeMemories(key, nowMs, policy);
     if (policy.waiterTtlMs > 0 && (before?.lanes.length || key.lanes.length)) {
-      this.observeWaiters(before, key, nowMs);
+      this.observeWaiters(before, key, nowMs, policy);
     }
   }
 
@@ -52,7 +67,7 @@ export class KeyClock {
   asked(asker: Asker, nowMs: number): void {
     const name = askerKey(asker);
     const clock = this.waiters?.get(name);
-    if (!clock) return;
+    if (!clock || clock.askedMs >= nowMs) return;
     this.waiters!.delete(name);
     this.waiters!.set(name, { ...clock, askedMs: nowMs });
   }
@@ -130,7 +145,12 @@ export class KeyClock {
     this.marks = marks;
   }
 
-  private observeWaiters(before: KeyState | undefined, key: KeyState, nowMs: number): void {
+  private observeWaiters(
+    before: KeyState | undefined,
+    key: KeyState,
+    nowMs: number,
+    policy: DeadlinePolicy,
+  ): void {
     const old = chunksById(before);
     const present = chunksById(key);
     const clocks = (this.waiters ??= new Map<string, WaiterClock>());
@@ -142,17 +162,22 @@ export class KeyClock {
     }
     for (const chunk of present.values()) {
       if (old.get(chunk.id) === chunk) continue;
-      for (const waiter of chunk.entries) this.observeWaiter(clocks, waiter, nowMs);
+      for (const waiter of chunk.entries) this.observeWaiter(clocks, waiter, nowMs, policy);
     }
     if (clocks.size === 0) this.waiters = undefined;
   }
 
-  private observeWaiter(clocks: Map<string, WaiterClock>, waiter: Waiter, nowMs: number): void {
+  private observeWaiter(
+    clocks: Map<string, WaiterClock>,
+    waiter: Waiter,
+    nowMs: number,
+    { unheardMs = 0 }: DeadlinePolicy,
+  ): void {
     if (waiter.sessionId !== undefined) return;
     const name = askerKey(waiter);
     if (clocks.get(name)?.waiter.renewed === waiter.renewed) return;
     clocks.delete(name);
-    clocks.set(name, { waiter, writtenMs: nowMs, askedMs: nowMs });
+    clocks.set(name, { waiter, writtenMs: nowMs, askedMs: nowMs + unheardMs });
   }
 }
 

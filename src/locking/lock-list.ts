@@ -1,8 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { inTurns } from '../common/in-turns.js';
 import { waiters } from '../core/queue.js';
 import { type KeyState, queueLength } from '../core/state.js';
 import { type ListLocksDto } from './dto/other-requests.dto.js';
-import { LockManager } from './lock-manager.js';
+import { LockManager, type SeenResource } from './lock-manager.js';
 import { LOCK_POLICY } from './locking.module-definition.js';
 import { type LockPolicy } from './lock-policy.js';
 import { isoTime } from './wire/answers.js';
@@ -11,9 +12,6 @@ const DEFAULT_PAGE = 100;
 
 /** Waiters shown of one key; the queue's length says how many there are. */
 const MAX_WAITERS_SHOWN = 100;
-
-/** Resources looked at before other requests get their turn. */
-const LOOKED_AT_PER_TURN = 20_000;
 
 /** What is held and awaited, in pages ordered by resource. */
 @Injectable()
@@ -24,9 +22,14 @@ export class LockList {
   ) {}
 
   async page({ type, resource_id: prefix, node_id: nodeId, limit = DEFAULT_PAGE, after }: ListLocksDto) {
-    const found = await this.firstAfter(after ?? '', limit + 1, (resourceId, keys) => {
-      if (prefix && !resourceId.startsWith(prefix)) return [];
-      return keys.filter((key) => (!type || key.type === type) && (!nodeId || this.concerns(key, nodeId)));
+    const found = await this.firstAfter(after ?? '', limit + 1, (resource) => {
+      if (prefix && !resource.resourceId.startsWith(prefix)) return [];
+      return resource.state.keys.filter(
+        (key) =>
+          (key.hold ?? key.lanes.length > 0) &&
+          (!type || key.type === type) &&
+          (!nodeId || this.concerns(key, nodeId)),
+      );
     });
     const page = found.slice(0, limit);
     const more = found.length > limit;
@@ -78,21 +81,20 @@ export class LockList {
   private async firstAfter(
     after: string,
     count: number,
-    match: (resourceId: string, keys: readonly KeyState[]) => readonly KeyState[],
+    match: (resource: SeenResource) => readonly KeyState[],
   ) {
     let found: { resourceId: string; keys: readonly KeyState[] }[] = [];
-    let looked = 0;
-    for (const { resourceId, state } of this.manager.resources()) {
-      if (++looked % LOOKED_AT_PER_TURN === 0) await new Promise((resolve) => setImmediate(resolve));
-      if (resourceId <= after) continue;
-      const keys = match(
-        resourceId,
-        state.keys.filter((key) => key.hold ?? key.lanes.length > 0),
-      );
-      if (keys.length === 0) continue;
+    let upTo: string | undefined;
+    await inTurns(this.manager.resources(), (resource) => {
+      const { resourceId } = resource;
+      if (resourceId <= after || (upTo !== undefined && resourceId >= upTo)) return;
+      const keys = match(resource);
+      if (keys.length === 0) return;
       found.push({ resourceId, keys });
-      if (found.length >= 4 * count) found = smallest(found, count);
-    }
+      if (found.length < 4 * count) return;
+      found = smallest(found, count);
+      upTo = found.at(-1)!.resourceId;
+    });
     return smallest(found, count);
   }
 }

@@ -6,23 +6,38 @@ import {
   Optional,
 } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
-import { type Observable } from 'rxjs';
+import { type Observable, Subject } from 'rxjs';
 import { CLOCK, type Clock } from '../common/clock.interface.js';
+import { type Random, RANDOM } from '../common/random.interface.js';
+import { inTurns } from '../common/in-turns.js';
 import { type Command, type ResultOf } from '../core/commands.js';
 import { fnv1a } from '../core/fnv1a.js';
 import { type ResourceState } from '../core/state.js';
 import { REF_COUNT_STORAGE, type RefCountStorage } from '../refcount/ref-count-storage.interface.js';
-import { STATE_STORE, type StateStore } from '../stores/state-store.interface.js';
+import { type Change, STATE_STORE, type StateStore } from '../stores/state-store.interface.js';
 import { EventBus } from '../subscriptions/event-bus.js';
 import { RecordFeed } from './record-feed.js';
 import { Committer, type MeasuredCommit } from './committer.js';
 import { CountedReferences } from './counted-references.js';
-import { Deadlines } from './deadlines.js';
+import { Deadlines, type Due } from './deadlines.js';
 import { LOCK_POLICY } from './locking.module-definition.js';
 import { type LockPolicy } from './lock-policy.js';
 import { readRecord } from './record-reader.js';
+import { RecentSlots } from './recent-slots.js';
 import { type ResourceSlot } from './resource-slot.js';
 import { Shard } from './shard.js';
+
+/** A resource as last seen here; looking at the state of one at rest takes a few microseconds. */
+export interface SeenResource {
+  readonly resourceId: string;
+  readonly state: ResourceState;
+}
+
+/**
+ * Instances that watch the same thing see its time run out in the same instant: spread over this much, the first is seen by
+ * the others before they try. A crash is found out in seconds, beside which it is little.
+ */
+const JITTER_MS = 250;
 
 /**
  * The one place where resources change. Finds the shard of a resource and lets it apply the command; owns the deadlines,
@@ -36,31 +51,52 @@ import { Shard } from './shard.js';
 export class LockManager implements OnModuleInit, BeforeApplicationShutdown {
   /** Every commit of this instance, measured. */
   readonly commits$: Observable<MeasuredCommit>;
+  /**
+   * Every resource that a listing of the store has shown: all there are, while the module is initialised, and again
+   * before a gap in the feed is told of.
+   */
+  readonly listed$: Observable<SeenResource>;
+  /** Every change of what is no resource, in the order of the store; what a listing shows counts as changed. */
+  readonly others$: Observable<Change>;
   private readonly shards: readonly Shard[];
+  private readonly allDeadlines: Pick<Deadlines<Due>, 'pause' | 'resume'>[] = [];
   private readonly deadlines: Deadlines<ResourceSlot>;
   private readonly feed: RecordFeed;
   private readonly references: CountedReferences;
   private readonly instanceId = randomBytes(6).toString('base64url');
   private commits = 0;
+  private watching = false;
 
   constructor(
     @Inject(STATE_STORE) private readonly store: StateStore,
-    @Inject(CLOCK) clock: Clock,
+    @Inject(CLOCK) private readonly clock: Clock,
     @Inject(LOCK_POLICY) private readonly policy: LockPolicy,
     private readonly bus: EventBus,
     @Optional() @Inject(REF_COUNT_STORAGE) refCounts?: RefCountStorage,
+    @Optional() recent = new RecentSlots(),
+    @Optional() @Inject(RANDOM) private readonly random: Random = Math.random,
   ) {
-    this.deadlines = new Deadlines(clock, (slot) => void this.shardOf(slot.resourceId).expire(slot));
+    this.deadlines = this.newDeadlines((slot) => void this.shardOf(slot.resourceId).expire(slot));
     this.references = new CountedReferences(refCounts ?? undefined);
+    const listed = new Subject<SeenResource>();
+    this.listed$ = listed;
+    const others = new Subject<Change>();
+    this.others$ = others;
     const context = {
       store,
       committer: new Committer(store, clock),
       clock,
       deadlines: this.deadlines,
-      policy,
+      // A repeated request is written only when half of the waiter's time has passed: see `KeyClock.shouldTouch`.
+      policy: { ...policy, unheardMs: store.shared ? policy.waiterTtlMs / 2 : 0 },
       references: this.references,
+      recent,
       partitionOf: (resourceId: string) => this.partitionOf(resourceId),
       newCommitId: () => `${this.instanceId}.${(++this.commits).toString(36)}`,
+      caughtUp: (slot: ResourceSlot) => {
+        listed.next(slot);
+        bus.missed({ concerns: (resourceId) => resourceId === slot.resourceId });
+      },
     };
     this.commits$ = context.committer.commits$;
     this.shards = Array.from({ length: policy.shardCount }, () => new Shard(context));
@@ -68,7 +104,11 @@ export class LockManager implements OnModuleInit, BeforeApplicationShutdown {
       shardOf: (resourceId) => this.shardOf(resourceId),
       allShards: () => this.shards,
       partitionOf: context.partitionOf,
+      listed: (resourceId, state) => listed.next({ resourceId, state }),
       publish: (resourceId, events) => this.bus.publish(resourceId, events),
+      other: (change) => others.next(change),
+      missed: (partition, afterRevision) => this.missed(partition, afterRevision),
+      watching: (isWatching) => this.setWatching(isWatching),
     });
   }
 
@@ -80,6 +120,20 @@ export class LockManager implements OnModuleInit, BeforeApplicationShutdown {
     this.deadlines.stop();
     this.feed.stop();
     await Promise.all(this.shards.flatMap((shard) => Array.from(shard.all(), (slot) => slot.work?.done)));
+  }
+
+  /** Every change of the store is seen as soon as it is made. */
+  get isWatching(): boolean {
+    return this.watching;
+  }
+
+  /** Deadlines in the time in which the changes of the store were seen. */
+  newDeadlines<T extends Due>(onDue: (due: T) => void): Deadlines<T> {
+    const jitterMs = this.store.shared ? () => this.random() * JITTER_MS : undefined;
+    const deadlines = new Deadlines(this.clock, onDue, jitterMs);
+    this.allDeadlines.push(deadlines);
+    if (!this.watching) deadlines.pause();
+    return deadlines;
   }
 
   execute<C extends Command>(resourceId: string, command: C): Promise<ResultOf<C>> {
@@ -102,14 +156,12 @@ export class LockManager implements OnModuleInit, BeforeApplicationShutdown {
 
   /** Of the record as last seen here; 0 when there is none. */
   revisionOf(resourceId: string): number {
-    return this.shardOf(resourceId).find(resourceId)?.record.revision ?? 0;
+    return this.shardOf(resourceId).find(resourceId)?.revision ?? 0;
   }
 
   /** Everything that is known here, as last seen, in no order. */
-  *resources(): Iterable<{ readonly resourceId: string; readonly state: ResourceState }> {
-    for (const shard of this.shards) {
-      for (const { resourceId, state } of shard.all()) yield { resourceId, state };
-    }
+  *resources(): Iterable<SeenResource> {
+    for (const shard of this.shards) yield* shard.all();
   }
 
   /** null when the server does not count. */
@@ -124,10 +176,15 @@ export class LockManager implements OnModuleInit, BeforeApplicationShutdown {
     const listed = await this.references.listByNode(nodeId);
     if (listed) return listed;
     const found: string[] = [];
-    for (const { resourceId, state } of this.resources()) {
+    await inTurns(this.resources(), ({ resourceId, state }) => {
       if (state.references.has({ nodeId })) found.push(resourceId);
-    }
+    });
     return found;
+  }
+
+  /** Waiters in all queues. */
+  get waiting(): number {
+    return this.shards.reduce((waiting, shard) => waiting + shard.waiting, 0);
   }
 
   /** Resources with anything in memory. */
@@ -138,6 +195,24 @@ export class LockManager implements OnModuleInit, BeforeApplicationShutdown {
   /** Deadlines under watch. */
   get watched(): number {
     return this.deadlines.size;
+  }
+
+  private setWatching(isWatching: boolean): void {
+    if (isWatching === this.watching) return;
+    this.watching = isWatching;
+    for (const deadlines of this.allDeadlines) {
+      if (isWatching) deadlines.resume();
+      else deadlines.pause();
+    }
+  }
+
+  /** A record as old as what was shown has not changed since; of one that is not there, nobody knows. */
+  private missed(partition: number, afterRevision: number): void {
+    const changed = (revision: number) => revision === 0 || revision > afterRevision;
+    this.bus.missed({
+      concerns: (resourceId) =>
+        this.partitionOf(resourceId) === partition && changed(this.revisionOf(resourceId)),
+    });
   }
 
   private shardOf(resourceId: string): Shard {

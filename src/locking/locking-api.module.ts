@@ -14,6 +14,6 @@ import { ReferencesService } from './references.service.js';
   imports: [ClockModule],
   controllers: [LockingController, ReferencesController],
   providers: [LockingService, Batches, LongPolls, ReferencesService, ReleaseGuard, RenewGuard],
-  exports: [LongPolls],
+  exports: [LockingService, LongPolls],
 })
 export class LockingApiModule extends ConfigurableModuleClass {}

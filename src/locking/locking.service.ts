@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type ServerResponse } from 'node:http';
+import { type Observable, Subject } from 'rxjs';
 import { type ResourceState } from '../core/state.js';
 import { statusOf } from '../core/status.js';
 import { type KeyDto } from './dto/key.dto.js';
@@ -23,6 +24,10 @@ import { acquireOf, askerOf, releaseOf, renewOf, ticketMoment } from './wire/req
 /** The endpoints on one key: requests in, commands to the manager, answers out. Refusals are thrown. */
 @Injectable()
 export class LockingService {
+  private readonly skips = new Subject<string>();
+  /** The type of every request that is skipped as it asks; those who waited are in the events. */
+  readonly skips$: Observable<string> = this.skips;
+
   constructor(
     private readonly manager: LockManager,
     private readonly longPolls: LongPolls,
@@ -35,7 +40,7 @@ export class LockingService {
     const { maxWaitMs } = this.options;
     const problem = waitMs && waitMs > maxWaitMs ? `must not be more than ${maxWaitMs}` : undefined;
     if (!waitMs || problem) return this.answerNow(request, problem);
-    const acquire = acquireOf(request, await this.sessionEnded(request));
+    const acquire = acquireOf(request, hasSession(request) && (await this.sessionEnded(request)));
     const leaveOnTimeout = request.on_timeout === 'leave';
     return this.lockAnswer(
       request,
@@ -53,14 +58,14 @@ export class LockingService {
   }
 
   async unlock(request: UnlockRequestDto) {
-    const release = releaseOf(request, await this.sessionEnded(request));
+    const release = releaseOf(request, hasSession(request) && (await this.sessionEnded(request)));
     const result = await this.manager.execute(request.resource_id, release);
     if (result.kind === 'refused') throw refusal(result, { released: false });
     return unlockAnswer(result);
   }
 
   async renew(request: RenewRequestDto) {
-    const renew = renewOf(request, await this.sessionEnded(request));
+    const renew = renewOf(request, hasSession(request) && (await this.sessionEnded(request)));
     const result = await this.manager.execute(request.resource_id, renew);
     if (result.kind === 'refused') throw refusal(result, { renewed: false });
     return renewAnswer(result);
@@ -102,32 +107,45 @@ export class LockingService {
 
   /** Also with what is wrong with `wait_ms`, so that a bad ticket is named in the same answer. */
   private async answerNow(request: LockRequestDto, waitProblem: string | undefined) {
-    const acquire = acquireOf(request, await this.sessionEnded(request), { wait_ms: waitProblem });
+    const ended = hasSession(request) && (await this.sessionEnded(request));
+    const acquire = acquireOf(
+      request,
+      ended,
+      waitProblem === undefined ? undefined : { wait_ms: waitProblem },
+    );
     this.longPolls.supersede(request.resource_id, acquire.type, acquire.asker);
     return this.lockAnswer(request, await this.manager.execute(request.resource_id, acquire));
   }
 
-  private async lockAnswer(request: LockRequestDto, result: WaitResult) {
-    const { policy } = this.options;
+  private lockAnswer(request: LockRequestDto, result: WaitResult) {
     if (result.kind === 'refused') throw refusal(result, { acquired: false, skip: false });
-    if (result.kind !== 'lost') return lockAnswer(result, nameOf(request), request.node_id, policy);
-    if (await this.sessionEnded(request)) {
+    if (result.kind === 'lost') return this.lostAnswer(request);
+    if (result.kind === 'skipped' && !result.wasDismissed) this.skips.next(request.type);
+    return lockAnswer(result, nameOf(request), request.node_id, this.options.policy);
+  }
+
+  private async lostAnswer(request: LockRequestDto) {
+    if (hasSession(request) && (await this.sessionEnded(request))) {
       const ended = { kind: 'refused', code: 'SESSION_NOT_FOUND', error: 'the session has ended' } as const;
       throw refusal(ended, { acquired: false, skip: false });
     }
-    return lostAnswer(policy, await this.manager.referenceCount(request.resource_id));
+    return lostAnswer(this.options.policy, await this.manager.referenceCount(request.resource_id));
   }
 
-  private async sessionEnded({
-    session_id,
-    node_id,
-  }: {
-    session_id?: string;
-    node_id: string;
-  }): Promise<boolean> {
-    if (session_id === undefined || session_id === null) return false;
-    return !(await this.sessions.isOpen(session_id, node_id));
+  private async sessionEnded(request: InSession): Promise<boolean> {
+    return !(await this.sessions.isOpen(request.session_id, request.node_id));
   }
+}
+
+interface InSession {
+  readonly session_id: string;
+  readonly node_id: string;
+}
+
+function hasSession<R extends { session_id?: string; node_id: string }>(
+  request: R,
+): request is R & InSession {
+  return request.session_id !== undefined && request.session_id !== null;
 }
 
 function nameOf({ type, resource_id: resourceId }: KeyDto): KeyName {

@@ -72,6 +72,36 @@ describe('RecordFeed', () => {
     expect(second.events.at(-1)).toMatchObject({ name: 'withdrawn', nodeId: longName(5) });
   });
 
+  it('says after a compaction which resources may have changed unseen, and only those', async () => {
+    const { first, second, feed } = await two();
+    const others = ['kept', 'changed', 'read', 'gone'].map((id) => new Layer(first.manager, id));
+    for (const layer of others) await layer.acquire('a', { leaseMs: 0 });
+    feed.deliver();
+    await others[1]!.acquire('b');
+    await others[2]!.acquire('b');
+    await others[3]!.fail('a');
+    await new Layer(second.manager, 'read').claim('b');
+    const [head] = await first.store.inner.get(0, [headKey('gone')]);
+    await first.store.inner.commit(0, [{ key: headKey('gone'), expect: head!.revision, delete: true }]);
+    feed.compact();
+    await settled();
+    expect(second.gaps).toHaveLength(1);
+    const concerned = ['kept', 'changed', 'read', 'gone'].filter((id) => second.gaps[0]!.concerns(id));
+    expect(concerned).toEqual(['changed', 'read', 'gone']);
+    expect(first.gaps).toEqual([]);
+  });
+
+  it('tells of what others did when the state shows it', async () => {
+    const { first, second, feed } = await two();
+    const holders: (string | undefined)[] = [];
+    second.bus.events$.subscribe(() => holders.push(second.manager.peek('layer')?.keys[0]?.hold?.nodeId));
+    await first.layer.acquire('a');
+    await first.layer.acquire('b');
+    await first.layer.fail('a');
+    feed.deliver();
+    expect(holders).toEqual(['a', 'a', 'b']);
+  });
+
   /** The second lists a record whose head and parts are not of one moment. */
   async function torn() {
     const { first, second, feed } = await two();
@@ -88,9 +118,14 @@ describe('RecordFeed', () => {
 
   it('reads a record again whose parts changed while they were listed', async () => {
     const { first, second, feed } = await torn();
+    const known: number[] = [];
+    second.bus.gaps$.subscribe((gap) => {
+      if (gap.concerns('layer')) known.push(second.manager.revisionOf('layer'));
+    });
     feed.compact();
     await settled();
     expect(plain(second.manager.peek('layer')!)).toEqual(plain(first.manager.peek('layer')!));
+    expect(known.at(-1), 'who listens is told when it is known').toBe(first.manager.revisionOf('layer'));
   });
 
   it('reads it until that succeeds, and whatever else changes meanwhile', async () => {

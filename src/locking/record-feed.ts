@@ -5,8 +5,8 @@ import { type Asker, type Chunk } from '../core/chunked-list.js';
 import { forEachChunk, type ResourceState } from '../core/state.js';
 import { type Change, type Item, type StateStore, type Unwatch } from '../stores/state-store.interface.js';
 import { partSource } from './record-reader.js';
-import { parseItemKey } from './records/item-keys.js';
-import { type DecodedHead, decodeHead, NO_RECORD } from './records/record.js';
+import { type ItemName, parseItemKey } from './records/item-keys.js';
+import { type DecodedHead, decodeHead, NO_RECORD, noParts, type StoredRecord } from './records/record.js';
 import { type ResourceSlot } from './resource-slot.js';
 import { type Shard } from './shard.js';
 
@@ -17,15 +17,30 @@ export interface FeedTarget {
   shardOf(resourceId: string): Shard;
   allShards(): Iterable<Shard>;
   partitionOf(resourceId: string): number;
+  /** A listing of the store showed this resource. */
+  listed(resourceId: string, state: ResourceState): void;
   publish(resourceId: string, events: readonly LockEvent[]): void;
+  /** A change of something else in the store. What a listing shows is a change, too. */
+  other(change: Change): void;
+  /** What happened to the resources of this partition after the revision was not all shown. */
+  missed(partition: number, afterRevision: number): void;
+  /** Whether every change is shown as soon as it is made. */
+  watching(isWatching: boolean): void;
 }
 
 /**
  * Keeps the shards in step with the store: lists everything once, then follows every change in commit order. Events are
- * published from here and from nowhere else, so that every instance sees one order.
+ * published from here and from nowhere else, so that every instance sees one order. When the store no longer has all the
+ * changes, it lists again and says that some were missed.
  */
 export class RecordFeed {
   private readonly unwatch = new Map<number, Unwatch>();
+  /** Of each partition that is followed: the newest revision that was shown. */
+  private readonly shown = new Map<number, number>();
+  /** By partition: what else than resources was shown. */
+  private readonly others = new Map<number, Set<string>>();
+  /** Partitions whose changes are not shown for now. */
+  private readonly unheard = new Set<number>();
   private stopped = false;
 
   constructor(
@@ -35,7 +50,9 @@ export class RecordFeed {
   ) {}
 
   async start(): Promise<void> {
-    for (let partition = 0; partition < this.store.partitionCount; partition++) await this.follow(partition);
+    const partitions = [...Array(this.store.partitionCount).keys()];
+    for (const partition of partitions) this.unheard.add(partition);
+    for (const partition of partitions) await this.follow(partition);
   }
 
   stop(): void {
@@ -47,19 +64,44 @@ export class RecordFeed {
   private async follow(partition: number): Promise<void> {
     const { cursor, pages } = await this.store.list(partition);
     const unlisted = this.knownIn(partition);
+    const others: Item[] = [];
     const large = new Map<string, DecodedHead>();
     const parts = new Map<string, Map<string, Item>>();
     for await (const page of pages) {
-      for (const item of page) this.listItem(item, unlisted, large, parts);
+      for (const item of page) {
+        const name = parseItemKey(item.key);
+        if (name) this.listItem(item, name, unlisted, large, parts);
+        else others.push(item);
+      }
     }
     for (const [resourceId, head] of large) this.adoptLarge(resourceId, head, parts.get(resourceId));
     this.forget(unlisted, cursor);
+    this.listOthers(partition, others, cursor);
     if (this.stopped) return;
     const watch = this.store.watch(partition, cursor, {
-      committed: (changes) => this.committed(changes),
-      compacted: () => this.followAgain(partition),
+      committed: (changes) => this.committed(partition, changes),
+      compacted: () => {
+        this.silent(partition);
+        this.followAgain(partition);
+      },
+      interrupted: () => this.silent(partition),
+      resumed: () => this.heard(partition),
     });
     this.unwatch.set(partition, watch);
+    this.heard(partition);
+    const shown = this.shown.get(partition);
+    this.shown.set(partition, cursor);
+    if (shown !== undefined) this.target.missed(partition, shown);
+  }
+
+  private silent(partition: number): void {
+    this.unheard.add(partition);
+    this.target.watching(false);
+  }
+
+  private heard(partition: number): void {
+    this.unheard.delete(partition);
+    this.target.watching(this.unheard.size === 0);
   }
 
   private followAgain(partition: number): void {
@@ -69,13 +111,11 @@ export class RecordFeed {
 
   private listItem(
     item: Item,
+    { resourceId, part }: ItemName,
     unlisted: Set<string>,
     large: Map<string, DecodedHead>,
     parts: Map<string, Map<string, Item>>,
   ): void {
-    const name = parseItemKey(item.key);
-    if (!name) return;
-    const { resourceId, part } = name;
     if (part !== undefined) {
       const known = parts.get(resourceId) ?? new Map<string, Item>();
       parts.set(resourceId, known.set(part, item));
@@ -84,7 +124,25 @@ export class RecordFeed {
     unlisted.delete(resourceId);
     const head = decodeHead(resourceId, item.value, item.revision);
     if (head.parts.size > 0) large.set(resourceId, head);
-    else this.target.shardOf(resourceId).adopt(resourceId, head.record(noParts), item.revision);
+    else this.adoptListed(resourceId, head.record(noParts));
+  }
+
+  /** What was known and is not listed again was deleted, some time before. */
+  private listOthers(partition: number, listed: readonly Item[], cursor: number): void {
+    const known = this.others.get(partition) ?? [];
+    const others = new Set(listed.map(({ key }) => key));
+    this.others.set(partition, others);
+    for (const item of listed) this.target.other(item);
+    for (const key of known) {
+      if (!others.has(key)) this.target.other({ key, revision: cursor, value: undefined });
+    }
+  }
+
+  private otherChanged(partition: number, change: Change): void {
+    const others = this.others.get(partition)!;
+    if (change.value === undefined) others.delete(change.key);
+    else others.add(change.key);
+    this.target.other(change);
   }
 
   /** Pages are not of one moment: a record whose parts do not fit together is read again. */
@@ -93,8 +151,12 @@ export class RecordFeed {
       ([part, revision]) => parts.get(part)?.revision === revision,
     );
     if (!complete) return this.target.shardOf(resourceId).miss(resourceId, head.revision);
-    const record = head.record(partSource(parts));
+    this.adoptListed(resourceId, head.record(partSource(parts)));
+  }
+
+  private adoptListed(resourceId: string, record: StoredRecord): void {
     this.target.shardOf(resourceId).adopt(resourceId, record, record.revision);
+    this.target.listed(resourceId, record.state);
   }
 
   /** Before the first listing nothing is; after a gap in the feed, what the listing does not show again is gone. */
@@ -112,14 +174,16 @@ export class RecordFeed {
     for (const resourceId of unlisted) {
       const shard = this.target.shardOf(resourceId);
       const slot = shard.find(resourceId);
-      if (slot && slot.record.revision <= cursor) shard.adopt(resourceId, NO_RECORD, cursor);
+      if (slot && slot.revision <= cursor) shard.adopt(resourceId, NO_RECORD, cursor);
     }
   }
 
-  private committed(changes: readonly Change[]): void {
+  private committed(partition: number, changes: readonly Change[]): void {
+    this.shown.set(partition, changes[0]!.revision);
     for (const change of changes) {
       const name = parseItemKey(change.key);
-      if (name && name.part === undefined) this.headChanged(name.resourceId, change, changes);
+      if (!name) this.otherChanged(partition, change);
+      else if (name.part === undefined) this.headChanged(name.resourceId, change, changes);
     }
   }
 
@@ -139,12 +203,13 @@ export class RecordFeed {
     const head = readable(resourceId, change.value, change.revision);
     if (!head) return;
     const written = partsOf(changes);
+    if (!slot || slot.asOf < change.revision) {
+      this.adoptChange(shard, slot, resourceId, change, head, written);
+    }
     this.target.publish(
       resourceId,
       head.events((part) => written.get(part)!),
     );
-    if (slot && slot.asOf >= change.revision) return;
-    this.adoptChange(shard, slot, resourceId, change, head, written);
   }
 
   /** Parts that a commit did not write are as they were. */
@@ -177,10 +242,6 @@ function readable(resourceId: string, text: string, revision: number): DecodedHe
   } catch {
     return undefined;
   }
-}
-
-function noParts(): never {
-  throw new TypeError('a head without parts asks for none');
 }
 
 function partsOf(changes: readonly Change[]): Map<string, string> {

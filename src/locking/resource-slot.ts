@@ -4,7 +4,8 @@ import { isIdle, keyOf, type ResourceState } from '../core/state.js';
 import { type Batch } from './batch.js';
 import { type Due } from './deadlines.js';
 import { type DeadlinePolicy, KeyClock } from './key-clock.js';
-import { NO_RECORD, type StoredRecord } from './records/record.js';
+import { type Recency } from './recent-slots.js';
+import { isWholeInHead, NO_RECORD, recordOfHead, type StoredRecord } from './records/record.js';
 
 export interface PendingCommand {
   readonly command: Command;
@@ -25,17 +26,32 @@ export interface Attempt {
 
 /** The commands that wait for a resource, and the commit that is being made for it. */
 export class Work {
-  inbox: PendingCommand[] = [];
+  readonly inbox: PendingCommand[];
   /** The tries at the commit: an earlier one, too, may turn out to have been it. */
   inFlight: Attempt[] = [];
   done: Promise<void> | undefined;
+
+  constructor(first: PendingCommand) {
+    this.inbox = [first];
+  }
 }
 
-const NO_CLOCKS: readonly KeyClock[] = [];
+/** What is known of a resource that is in use. */
+interface Watched {
+  readonly record: StoredRecord;
+  readonly clocks: readonly KeyClock[];
+  readonly idleSinceMs: number;
+}
 
-/** One resource in memory: its record as last seen, the commands that wait for it, and its deadlines. */
+const NOTHING: Watched = { record: NO_RECORD, clocks: [], idleSinceMs: 0 };
+
+/**
+ * One resource in memory: its record as last seen, the commands that wait for it, and its deadlines.
+ *
+ * Most resources of a large installation are held or referenced for a long time and not asked for. Such a slot rests:
+ * it keeps the text of its record instead of the record, which takes a quarter of the room.
+ */
 export class ResourceSlot implements Due {
-  record: StoredRecord = NO_RECORD;
   /** Up to this revision the resource has been seen here: that of its record, or of its deletion. */
   asOf = 0;
   /** Revision of a change that the feed could not show whole. */
@@ -46,14 +62,17 @@ export class ResourceSlot implements Due {
   expiring = false;
   dueAtMs = Infinity;
   dueIndex = -1;
-  private clocks: readonly KeyClock[] = NO_CLOCKS;
-  private idleSinceMs = 0;
+  recency: Recency = 'unknown';
+  /** While it rests, the text of its record's head. */
+  private content: Watched | string = NOTHING;
+  /** While it rests, since when its hold is as it is. */
+  private heldSinceMs = 0;
 
   constructor(readonly resourceId: string) {}
 
   /** Nothing stored and nobody asking: the slot can go. */
   get isUnused(): boolean {
-    return this.record === NO_RECORD && !this.work && !this.isBehind;
+    return this.revision === 0 && !this.work && !this.isBehind;
   }
 
   /** The record must be read before its deadlines can be trusted. */
@@ -61,39 +80,65 @@ export class ResourceSlot implements Due {
     return this.missed > this.asOf;
   }
 
-  /** The store was read, and nothing further was missed meanwhile. */
-  caughtUp(missed: number): void {
-    if (this.missed === missed) this.missed = 0;
-  }
-
   /** Takes a newer record, or that there is none any more, and notes what changed. */
   adopt(record: StoredRecord, asOf: number, nowMs: number, policy: DeadlinePolicy): void {
-    const before = this.record.state;
-    this.record = record;
+    const before = this.watched();
+    // Rounded up: a deadline counted from here is never early, and a small integer takes no room of its own.
+    const sinceMs = Math.ceil(nowMs);
     this.asOf = asOf;
-    this.clocks = record.state.keys.map((key) => {
-      const clock = this.clockOf(key.type) ?? new KeyClock(key.type);
-      clock.observe(keyOf(before, key.type), key, nowMs, policy);
-      return clock;
-    });
-    if (isIdle(record.state)) this.idleSinceMs = nowMs;
+    this.content = {
+      record,
+      clocks: record.state.keys.map((key) => {
+        const clock = clockOf(before, key.type) ?? new KeyClock(key.type);
+        clock.observe(keyOf(before.record.state, key.type), key, sinceMs, policy);
+        return clock;
+      }),
+      idleSinceMs: isIdle(record.state) ? sinceMs : before.idleSinceMs,
+    };
+  }
+
+  /** Rests, if there is nothing to it but what its head says and one clock can tell. */
+  rest(): void {
+    if (typeof this.content === 'string' || this.work || this.expiring || this.isBehind) return;
+    const { record, clocks } = this.content;
+    if (record.revision !== this.asOf || isIdle(record.state) || !isWholeInHead(record)) return;
+    if (clocks.length > 1 || clocks.some((clock) => !clock.watchesOnlyAHold)) return;
+    this.heldSinceMs = clocks[0]?.holdSinceMs ?? 0;
+    this.content = record.head;
+  }
+
+  get isResting(): boolean {
+    return typeof this.content === 'string';
   }
 
   clockOf(type: string): KeyClock | undefined {
-    return this.clocks.find((clock) => clock.type === type);
+    return clockOf(this.watched(), type);
   }
 
+  /** Wakes a resting slot. */
+  get record(): StoredRecord {
+    return this.watched().record;
+  }
+
+  /** Leaves a resting slot at rest. */
   get state(): ResourceState {
-    return this.record.state;
+    return this.restingRecord()?.state ?? this.watched().record.state;
+  }
+
+  /** Of the record; 0 when there is none. */
+  get revision(): number {
+    return typeof this.content === 'string' ? this.asOf : this.content.record.revision;
   }
 
   nextDeadlineMs(policy: DeadlinePolicy): number {
     if (this.isBehind) return 0;
-    return Math.min(this.idleEndMs(policy), ...this.clocks.map((clock) => clock.dueAtMs(policy)));
+    let nextMs = this.idleEndMs(policy);
+    for (const clock of this.watched().clocks) nextMs = Math.min(nextMs, clock.dueAtMs(policy));
+    return nextMs;
   }
 
   *dueCommands(nowMs: number, policy: DeadlinePolicy): Iterable<Command> {
-    for (const clock of this.clocks) yield* clock.due(nowMs, policy);
+    for (const clock of this.watched().clocks) yield* clock.due(nowMs, policy);
     if (this.isBehind || this.isOver(nowMs, policy)) yield LOOK;
   }
 
@@ -103,9 +148,28 @@ export class ResourceSlot implements Due {
   }
 
   private idleEndMs(policy: DeadlinePolicy): number {
-    const empty = this.record !== NO_RECORD && isIdle(this.state);
-    return empty ? this.idleSinceMs + policy.completionTtlMs : Infinity;
+    const { record, idleSinceMs } = this.watched();
+    const empty = record !== NO_RECORD && isIdle(record.state);
+    return empty ? idleSinceMs + policy.completionTtlMs : Infinity;
   }
+
+  private restingRecord(): StoredRecord | undefined {
+    const { content } = this;
+    return typeof content === 'string' ? recordOfHead(this.resourceId, content, this.asOf) : undefined;
+  }
+
+  private watched(): Watched {
+    const record = this.restingRecord();
+    if (record) {
+      const clocks = record.state.keys.map((key) => KeyClock.resumed(key, this.heldSinceMs));
+      this.content = { record, clocks, idleSinceMs: 0 };
+    }
+    return this.content as Watched;
+  }
+}
+
+function clockOf({ clocks }: Watched, type: string): KeyClock | undefined {
+  return clocks.find((clock) => clock.type === type);
 }
 
 /** Changes nothing itself; answering it makes the shard compare the record with the store's, and drop one that is over. */

@@ -4,7 +4,7 @@ import { check } from '../core/invariants.js';
 import { type Policy } from '../core/policy.js';
 import { type Result } from '../core/results.js';
 import { settle, settleResult } from '../core/settle.js';
-import { type ResourceState } from '../core/state.js';
+import { queueLength, type ResourceState } from '../core/state.js';
 import { type StateStore, type Write } from '../stores/state-store.interface.js';
 import { StoreError } from '../stores/store.error.js';
 import { type Batch, combine } from './batch.js';
@@ -15,6 +15,7 @@ import { type DeadlinePolicy } from './key-clock.js';
 import { type ReadRecord, readRecord } from './record-reader.js';
 import { headKey } from './records/item-keys.js';
 import { encodeRecord, NO_RECORD, type StoredRecord } from './records/record.js';
+import { type RecentSlots } from './recent-slots.js';
 import { type Attempt, ResourceSlot, Work } from './resource-slot.js';
 
 /** Enough for every instance of a large installation to get in between; then something else is wrong. */
@@ -30,8 +31,11 @@ export interface ShardContext {
   readonly deadlines: Deadlines<ResourceSlot>;
   readonly policy: Policy & DeadlinePolicy;
   readonly references: CountedReferences;
+  readonly recent: RecentSlots;
   partitionOf(resourceId: string): number;
   newCommitId(): string;
+  /** A record that the feed could not show whole is known now. */
+  caughtUp(slot: ResourceSlot): void;
 }
 
 /**
@@ -39,6 +43,8 @@ export interface ShardContext {
  * its way, those that arrive are combined into the next. Resources never wait for each other.
  */
 export class Shard {
+  /** Waiters in all its queues. */
+  waiting = 0;
   private readonly slots = new Map<string, ResourceSlot>();
 
   constructor(private readonly context: ShardContext) {}
@@ -48,8 +54,7 @@ export class Shard {
     return new Promise((resolve, reject) => {
       const pending = { command, resolve: resolve as (result: Result) => void, reject };
       if (slot.work) return void slot.work.inbox.push(pending);
-      slot.work = new Work();
-      slot.work.inbox.push(pending);
+      slot.work = new Work(pending);
       slot.work.done = this.run(slot, slot.work);
     });
   }
@@ -70,7 +75,7 @@ export class Shard {
   adopt(resourceId: string, record: StoredRecord, revision: number): void {
     const slot = this.slotOf(resourceId);
     if (revision > slot.asOf) this.take(slot, record, revision);
-    this.dropUnused(slot);
+    this.leave(slot);
   }
 
   /** Takes what a commit of its own wrote: the feed has shown it, perhaps instead of an answer. */
@@ -79,7 +84,7 @@ export class Shard {
     if (revision <= slot.asOf) return;
     const { batch, head, spilled } = attempt;
     const state = settle(this.context.references.detach(batch.state), revision);
-    this.take(slot, head === undefined ? NO_RECORD : { state, revision, spilled }, revision);
+    this.take(slot, head === undefined ? NO_RECORD : { state, head, revision, spilled }, revision);
   }
 
   /** The feed could not show all of the change with this revision: the record is read until that succeeds. */
@@ -101,9 +106,12 @@ export class Shard {
     const failed = slot.isBehind || ends.some(({ status }) => status === 'rejected');
     const next = slot.nextDeadlineMs(policy);
     deadlines.schedule(slot, failed ? Math.max(next, deadlines.now() + RETRY_MS) : next);
+    this.leave(slot);
   }
 
   private async run(slot: ResourceSlot, work: Work): Promise<void> {
+    // What arrives together goes together.
+    await undefined;
     while (work.inbox.length > 0) {
       try {
         await this.round(slot, work);
@@ -113,7 +121,7 @@ export class Shard {
       work.inFlight = [];
     }
     slot.work = undefined;
-    this.dropUnused(slot);
+    this.leave(slot);
   }
 
   /** Answers at least the first command of the inbox, through one commit or, if there is nothing to write, none. */
@@ -123,7 +131,8 @@ export class Shard {
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const landed = work.inFlight.find(({ revision }) => revision !== undefined);
       if (landed) return this.land(slot, work, landed, landed.revision!);
-      const counted = await references.load(resourceId);
+      const loading = references.load(resourceId);
+      const counted = loading && (await loading);
       const base = slot.record;
       const state = references.attach(base.state, counted);
       const batch = this.combine(slot, work, state);
@@ -131,7 +140,8 @@ export class Shard {
         if (await this.isCurrent(slot, base)) return this.answer(slot, work, batch, base.revision);
         continue;
       }
-      await references.save(resourceId, counted, batch.state.references);
+      const saving = references.save(resourceId, counted, batch.state.references);
+      if (saving) await saving;
       const { attempt, writes } = this.attempt(slot, base, batch);
       work.inFlight.push(attempt);
       const outcome = await committer.commit(partitionOf(resourceId), writes, batch.results.length);
@@ -206,7 +216,7 @@ export class Shard {
       await this.reload(slot);
       return false;
     }
-    slot.caughtUp(missed);
+    this.caughtUp(slot, missed);
     return true;
   }
 
@@ -217,16 +227,25 @@ export class Shard {
     const read = await readRecord(store, partitionOf(slot.resourceId), slot.resourceId);
     const { record } = read;
     const overtaken = slot.asOf !== asOf;
-    const differs = overtaken ? record.revision > slot.asOf : record.revision !== slot.record.revision;
+    const differs = overtaken ? record.revision > slot.asOf : record.revision !== slot.revision;
     if (differs) this.take(slot, record, Math.max(asOf, record.revision));
-    slot.caughtUp(missed);
+    this.caughtUp(slot, missed);
     return read;
+  }
+
+  /** Nothing further was missed since the reading began. */
+  private caughtUp(slot: ResourceSlot, missed: number): void {
+    if (missed === 0 || slot.missed !== missed) return;
+    slot.missed = 0;
+    this.context.caughtUp(slot);
   }
 
   private take(slot: ResourceSlot, record: StoredRecord, asOf: number): void {
     const { deadlines, policy } = this.context;
+    this.waiting += waitersIn(record) - waitersIn(slot.record);
     slot.adopt(record, asOf, deadlines.now(), policy);
     deadlines.schedule(slot, slot.nextDeadlineMs(policy));
+    if (!slot.isBehind) this.caughtUp(slot, slot.missed);
   }
 
   private slotOf(resourceId: string): ResourceSlot {
@@ -235,9 +254,15 @@ export class Shard {
     return slot;
   }
 
-  private dropUnused(slot: ResourceSlot): void {
-    if (!slot.isUnused || this.slots.get(slot.resourceId) !== slot) return;
+  private leave(slot: ResourceSlot): void {
+    const { deadlines, recent } = this.context;
+    if (!slot.isUnused) return recent.use(slot);
+    if (this.slots.get(slot.resourceId) !== slot) return;
     this.slots.delete(slot.resourceId);
-    this.context.deadlines.schedule(slot, Infinity);
+    deadlines.schedule(slot, Infinity);
   }
+}
+
+function waitersIn({ state }: StoredRecord): number {
+  return state.keys.reduce((waiters, key) => waiters + queueLength(key), 0);
 }

@@ -51,7 +51,7 @@ function dismissed(
   return {
     result: code
       ? { kind: 'refused', code, error }
-      : { kind: 'skipped', nodeId: outcome.nodeId, atMs, referenceCount },
+      : { kind: 'skipped', nodeId: outcome.nodeId, atMs, wasDismissed: true, referenceCount },
     delivered: { kind: 'spend', type, asker: { nodeId, sessionId }, moment },
   };
 }

@@ -24,9 +24,11 @@ export class EventLog implements OnModuleInit, OnModuleDestroy {
     this.subscription = this.bus.events$.subscribe(({ resourceId, events }) => {
       for (const event of events) this.write(resourceId, event);
     });
+    this.subscription.add(this.bus.gaps$.subscribe(() => this.holders.clear()));
   }
 
-  private write(resourceId: string, { name, type, token, ...event }: LockEvent): void {
+  private write(resourceId: string, event: LockEvent): void {
+    const { name, type, token } = event;
     const key = type === '' ? resourceId : `${type}:${resourceId}`;
     if (name === 'granted' || name === 'assigned') this.holders.set(key, event.nodeId);
     else if (token !== undefined) this.holders.delete(key);

@@ -4,7 +4,12 @@ import { type Logger, pino } from 'pino';
 export const PINO = Symbol('PINO');
 
 /** Parts of Nest that say at every start what they have found: news only to somebody who looks for a mistake in it. */
-const CHATTER: ReadonlySet<unknown> = new Set(['InstanceLoader', 'RoutesResolver', 'RouterExplorer']);
+const CHATTER: ReadonlySet<unknown> = new Set([
+  'InstanceLoader',
+  'NestApplication',
+  'RoutesResolver',
+  'RouterExplorer',
+]);
 
 type Level = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal';
 

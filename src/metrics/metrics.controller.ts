@@ -12,6 +12,6 @@ export class MetricsController {
   @ApiProduces('text/plain')
   @ApiOperation({ summary: 'For Prometheus' })
   get(): Promise<string> {
-    return this.metrics.registry.metrics();
+    return this.metrics.text();
   }
 }

@@ -3,9 +3,10 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 import { Subscription } from 'rxjs';
 import { CLOCK, type Clock } from '../common/clock.interface.js';
 import { type LockEvent } from '../core/events.js';
-import { keyOf, queueLength } from '../core/state.js';
+import { keyOf } from '../core/state.js';
 import { type MeasuredCommit } from '../locking/committer.js';
 import { LockManager } from '../locking/lock-manager.js';
+import { LockingService } from '../locking/locking.service.js';
 import { LongPolls } from '../locking/long-polls.js';
 import { EventBus } from '../subscriptions/event-bus.js';
 import { OpenStreams } from '../subscriptions/open-streams.js';
@@ -22,16 +23,16 @@ const CLAIM_SECONDS = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60];
 
 const COMMANDS = [1, 2, 5, 10, 50, 200, 1000];
 
-/** Resources looked at before other requests get their turn. */
-const LOOKED_AT_PER_TURN = 20_000;
-
 /** Names of users' own types would make as many series as somebody likes: they are counted together. */
 const TYPES: ReadonlySet<string> = new Set(['pull', 'update', 'delete']);
 const label = (type: string) => (TYPES.has(type) ? type : 'other');
 
+/** What happened is counted when somebody asks, or this much at once: that is quicker than one by one between requests. */
+const COUNTED_TOGETHER = 1000;
+
 /**
- * What operators watch, learnt from the change feed: every instance counts every event once. Only the commits are those of
- * this instance alone.
+ * What operators watch, learnt from the change feed: every instance counts every event once that it was shown. Only the
+ * commits are those of this instance alone.
  */
 @Injectable()
 export class MetricsService implements OnModuleInit, OnModuleDestroy {
@@ -39,6 +40,9 @@ export class MetricsService implements OnModuleInit, OnModuleDestroy {
   private readonly subscription = new Subscription();
   /** Hand-overs not claimed yet: tokens by type, by resource. */
   private readonly handedOver = new Map<string, Map<string, number>>();
+  /** Not yet counted. */
+  private readonly events: LockEvent[] = [];
+  private readonly commits: MeasuredCommit[] = [];
 
   private readonly acquisitions = new Counter({
     name: 'holdfast_acquisitions_total',
@@ -54,7 +58,7 @@ export class MetricsService implements OnModuleInit, OnModuleDestroy {
   });
   private readonly avoided = new Counter({
     name: 'holdfast_work_avoided_total',
-    help: 'Nodes that skipped the work because another had done it',
+    help: 'Times a node was told to skip the work because another had done it',
     labelNames: ['type'],
     registers: [this.registry],
   });
@@ -98,6 +102,7 @@ export class MetricsService implements OnModuleInit, OnModuleDestroy {
     private readonly bus: EventBus,
     @Inject(CLOCK) private readonly clock: Clock,
     private readonly manager: LockManager,
+    private readonly locking: LockingService,
     longPolls: LongPolls,
     streams: OpenStreams,
     sessions: SessionsService,
@@ -108,21 +113,27 @@ export class MetricsService implements OnModuleInit, OnModuleDestroy {
       'Resources with anything held, awaited, remembered or referenced',
       () => manager.size,
     );
-    this.gauge('holdfast_waiters', 'Nodes that are queued', () => this.waiters());
+    this.gauge('holdfast_waiters', 'Nodes that are queued', () => manager.waiting);
     this.gauge('holdfast_long_polls', 'Long polls that wait', () => longPolls.size);
     this.gauge('holdfast_open_streams', 'Event streams that are open', () => streams.size);
     this.gauge('holdfast_sessions', 'Sessions that are open', () => sessions.size);
   }
 
   onModuleInit(): void {
-    const { bus, manager, subscription } = this;
+    const { bus, manager, locking, subscription } = this;
+    subscription.add(locking.skips$.subscribe((type) => this.avoided.labels(label(type)).inc()));
     subscription.add(
       bus.events$.subscribe(({ resourceId, events }) => {
-        for (const event of events) this.count(resourceId, event);
+        for (const event of events) this.happened(resourceId, event);
       }),
     );
     subscription.add(bus.changes$.subscribe((resourceId) => this.changed(resourceId)));
-    subscription.add(manager.commits$.subscribe((commit) => this.measure(commit)));
+    subscription.add(
+      bus.gaps$.subscribe(({ concerns }) => {
+        for (const resourceId of this.handedOver.keys()) if (concerns(resourceId)) this.changed(resourceId);
+      }),
+    );
+    subscription.add(manager.commits$.subscribe((commit) => this.committed(commit)));
   }
 
   onModuleDestroy(): void {
@@ -141,14 +152,27 @@ export class MetricsService implements OnModuleInit, OnModuleDestroy {
     });
   }
 
-  private async waiters(): Promise<number> {
-    let waiters = 0;
-    let looked = 0;
-    for (const { state } of this.manager.resources()) {
-      if (++looked % LOOKED_AT_PER_TURN === 0) await new Promise((resolve) => setImmediate(resolve));
-      for (const key of state.keys) waiters += queueLength(key);
+  /** In the text form of Prometheus. */
+  text(): Promise<string> {
+    this.countAll();
+    return this.registry.metrics();
+  }
+
+  private happened(resourceId: string, event: LockEvent): void {
+    if (event.name === 'assigned' && event.token !== undefined) {
+      const tokens = this.handedOver.get(resourceId) ?? new Map<string, number>();
+      this.handedOver.set(resourceId, tokens.set(event.type, event.token));
     }
-    return waiters;
+    if (this.events.push(event) === COUNTED_TOGETHER) this.countAll();
+  }
+
+  private committed(commit: MeasuredCommit): void {
+    if (this.commits.push(commit) === COUNTED_TOGETHER) this.countAll();
+  }
+
+  private countAll(): void {
+    for (const event of this.events.splice(0)) this.count(event);
+    for (const commit of this.commits.splice(0)) this.measure(commit);
   }
 
   private measure({ commands, tookMs, outcome }: MeasuredCommit): void {
@@ -171,13 +195,9 @@ export class MetricsService implements OnModuleInit, OnModuleDestroy {
     if (tokens.size === 0) this.handedOver.delete(resourceId);
   }
 
-  private count(resourceId: string, event: LockEvent): void {
+  private count(event: LockEvent): void {
     const type = label(event.type);
     const outcome = OUTCOMES[event.name];
-    if (event.name === 'assigned' && event.token !== undefined) {
-      const tokens = this.handedOver.get(resourceId) ?? new Map<string, number>();
-      this.handedOver.set(resourceId, tokens.set(event.type, event.token));
-    }
     if (event.name === 'granted' || event.name === 'assigned')
       this.wait.labels(type).observe(secondsSince(event));
     if (event.name === 'granted' || event.name === 'assigned' || event.name === 'queued') {
@@ -188,8 +208,6 @@ export class MetricsService implements OnModuleInit, OnModuleDestroy {
       this.hold.labels(type).observe(secondsSince(event));
     }
     if (event.success && event.dismissed > 0) this.avoided.labels(type).inc(event.dismissed);
-    // A pull that is skipped as it asks; who was dismissed has been counted already, and is no new reference.
-    if (event.name === 'referenced' && event.type !== '') this.avoided.labels(type).inc();
   }
 }
 

@@ -15,3 +15,18 @@ export function refCountStorageFor(setting: string): RefCountStorage | undefined
     `REFCOUNT_STORAGE is "${setting}"; it must be "store", "memory:" or "file:PATH"`,
   );
 }
+
+/** Why counts kept beside the state need a state that one process serves. */
+export const NEEDS_EMBEDDED_STORE =
+  'needs an embedded store (memory: or file:DIR): counts are read and written inside a resource’s serialised step, ' +
+  'which instances that share redis:// or etcd:// do not share';
+
+/** Refuses a storage of counts beside a state that several instances may serve. */
+export function assertEmbedded(storage: RefCountStorage | undefined, sharedStore: boolean): void {
+  if (!storage || !sharedStore) return;
+  throw new RefCountError(
+    'REFCOUNT_UNSUPPORTED',
+    'configure',
+    `A RefCountStorage ${NEEDS_EMBEDDED_STORE}. Leave it out, or set REFCOUNT_STORAGE=store.`,
+  );
+}

@@ -4,9 +4,13 @@ import { type LockEvent } from '../core/events.js';
 import { findWaiter, keyOf, type ResourceState } from '../core/state.js';
 import { LockManager } from '../locking/lock-manager.js';
 import { type KeyName } from '../locking/wire/key-name.js';
-import { EventBus } from '../subscriptions/event-bus.js';
+import { EventBus, type Gap } from '../subscriptions/event-bus.js';
 
-export type SessionListener = (key: KeyName, event: LockEvent) => void;
+export interface SessionListener {
+  happened(key: KeyName, event: LockEvent): void;
+  /** Something may have happened that nobody here was told of. */
+  missed(): void;
+}
 
 interface TrackedKey extends KeyName {
   /** Sessions and their nodes. */
@@ -19,22 +23,27 @@ export class SessionKeys implements OnModuleInit, OnModuleDestroy {
   private readonly keys = new Map<string, TrackedKey>();
   private readonly bySession = new Map<string, Set<TrackedKey>>();
   private readonly listeners = new Map<string, Set<SessionListener>>();
-  private subscription: Subscription | undefined;
+  private readonly subscription: Subscription;
 
   constructor(
     private readonly bus: EventBus,
     private readonly manager: LockManager,
-  ) {}
+  ) {
+    this.subscription = manager.listed$.subscribe(({ resourceId, state }) =>
+      this.trackState(resourceId, state),
+    );
+  }
 
   onModuleInit(): void {
-    this.subscription = this.bus.events$.subscribe(({ resourceId, events }) => {
+    const events = this.bus.events$.subscribe(({ resourceId, events }) => {
       for (const event of events) this.happened(resourceId, event);
     });
-    for (const { resourceId, state } of this.manager.resources()) this.trackState(resourceId, state);
+    this.subscription.add(events);
+    this.subscription.add(this.bus.gaps$.subscribe((gap) => this.missed(gap)));
   }
 
   onModuleDestroy(): void {
-    this.subscription?.unsubscribe();
+    this.subscription.unsubscribe();
   }
 
   keysOf(sessionId: string): readonly KeyName[] {
@@ -65,7 +74,7 @@ export class SessionKeys implements OnModuleInit, OnModuleDestroy {
     const { sessionId } = event;
     if (sessionId !== undefined && STARTS.has(event.name))
       this.track(resourceId, event.type, sessionId, event.nodeId);
-    const key = this.keys.get(keyName(event.type, resourceId));
+    const key = this.keys.size > 0 ? this.keys.get(keyName(event.type, resourceId)) : undefined;
     if (!key) return;
     this.tell(key, event);
     if (sessionId !== undefined && ENDS.has(event.name)) this.untrack(key, sessionId);
@@ -76,7 +85,18 @@ export class SessionKeys implements OnModuleInit, OnModuleDestroy {
     const forAll = !event.observersOnly && FOR_ALL.has(event.name);
     const sessions = forAll ? key.sessions.keys() : event.sessionId === undefined ? [] : [event.sessionId];
     for (const sessionId of sessions) {
-      for (const listener of this.listeners.get(sessionId) ?? []) listener(key, event);
+      for (const listener of this.listeners.get(sessionId) ?? []) listener.happened(key, event);
+    }
+  }
+
+  /** The listing before it has shown who is new. */
+  private missed(gap: Gap): void {
+    for (const key of [...this.keys.values()]) {
+      if (!gap.concerns(key.resourceId)) continue;
+      for (const sessionId of key.sessions.keys()) {
+        for (const listener of this.listeners.get(sessionId) ?? []) listener.missed();
+      }
+      this.prune(key);
     }
   }
 
@@ -105,7 +125,7 @@ export class SessionKeys implements OnModuleInit, OnModuleDestroy {
     if (keys?.size === 0) this.bySession.delete(sessionId);
   }
 
-  /** Many were sent away at once: who is left? */
+  /** Many may have been sent away at once: who is left? */
   private prune(key: TrackedKey): void {
     const state = this.manager.peek(key.resourceId);
     const current = state && keyOf(state, key.type);

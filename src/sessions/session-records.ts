@@ -1,12 +1,27 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { fnv1a } from '../core/fnv1a.js';
-import { STATE_STORE, type StateStore, type Write } from '../stores/state-store.interface.js';
+import {
+  type Change,
+  type Item,
+  STATE_STORE,
+  type StateStore,
+  type Write,
+} from '../stores/state-store.interface.js';
 import { StoreError } from '../stores/store.error.js';
 
-export interface SessionRecord {
+export interface SessionContent {
   readonly id: string;
   readonly nodeId: string;
   readonly ttlMs: number;
+  /** Where it is renewed; empty over an embedded store. */
+  readonly instanceId: string;
+  /** How often it has moved from one instance to another. */
+  readonly attachment: number;
+  /** It is over; what it holds and waits for is being given up. */
+  readonly ended: boolean;
+}
+
+export interface SessionRecord extends SessionContent {
   readonly revision: number;
 }
 
@@ -17,61 +32,77 @@ interface StoredSession {
   readonly v: number;
   readonly n: string;
   readonly t: number;
+  readonly i?: string | undefined;
+  readonly a?: number | undefined;
+  readonly e?: 1 | undefined;
 }
 
-/** Sessions in the store: written when made and when ended, not at each renewal. */
+/** Sessions in the store: written when made, moved and ended, not at each renewal. */
 @Injectable()
 export class SessionRecords {
   constructor(@Inject(STATE_STORE) private readonly store: StateStore) {}
 
-  async create(id: string, nodeId: string, ttlMs: number): Promise<SessionRecord> {
-    const text = JSON.stringify({ v: FORMAT_VERSION, n: nodeId, t: ttlMs } satisfies StoredSession);
-    await this.write({ key: PREFIX + id, expect: 'absent', put: text }, id);
-    const revision = await this.revisionOf(id);
-    return { id, nodeId, ttlMs, revision };
+  /** Which session has changed, if it is one. */
+  idOf({ key }: Change): string | undefined {
+    return key.startsWith(PREFIX) ? key.slice(PREFIX.length) : undefined;
   }
 
-  /** Idempotent: a record that is gone is as deleted as can be. */
-  async delete(id: string): Promise<void> {
-    const revision = await this.revisionOf(id);
-    if (revision > 0) await this.write({ key: PREFIX + id, expect: revision, delete: true }, id);
+  /** Rejects what another version wrote. */
+  decode({ key, value, revision }: Item): SessionRecord {
+    const { v, n, t, i = '', a = 0, e } = JSON.parse(value) as StoredSession;
+    if (v !== FORMAT_VERSION) throw unreadable(v);
+    const id = key.slice(PREFIX.length);
+    return { id, nodeId: n, ttlMs: t, instanceId: i, attachment: a, ended: e === 1, revision };
   }
 
-  async all(): Promise<SessionRecord[]> {
-    const sessions: SessionRecord[] = [];
-    for (let partition = 0; partition < this.store.partitionCount; partition++) {
-      const { pages } = await this.store.list(partition, PREFIX);
-      for await (const page of pages) {
-        for (const { key, value, revision } of page) {
-          const { v, n: nodeId, t: ttlMs } = JSON.parse(value) as StoredSession;
-          if (v !== FORMAT_VERSION) throw unreadable(v);
-          sessions.push({ id: key.slice(PREFIX.length), nodeId, ttlMs, revision });
-        }
-      }
-    }
-    return sessions;
-  }
-
-  private async write(write: Write, id: string): Promise<void> {
-    const outcome = await this.store.commit(this.partitionOf(id), [write]);
-    if (outcome.status === 'unknown') {
-      throw new StoreError(
-        'STORE_UNAVAILABLE',
-        'commit',
-        'the answer of the store was lost: try again',
-        outcome.cause,
-      );
-    }
-  }
-
-  private async revisionOf(id: string): Promise<number> {
+  async read(id: string): Promise<SessionRecord | undefined> {
     const [item] = await this.store.get(this.partitionOf(id), [PREFIX + id]);
-    return item?.revision ?? 0;
+    return item && this.decode(item);
+  }
+
+  /** `undefined`: there is one of this name already. */
+  create(content: SessionContent): Promise<SessionRecord | undefined> {
+    return this.put(content, 'absent');
+  }
+
+  /** `undefined`: the record is no longer the one that was seen. */
+  replace(seen: SessionRecord, content: SessionContent): Promise<SessionRecord | undefined> {
+    return this.put(content, seen.revision);
+  }
+
+  /** A record that is gone, or has changed since it was seen, is left as it is. */
+  async delete({ id, revision }: SessionRecord): Promise<void> {
+    await this.write(id, { key: PREFIX + id, expect: revision, delete: true });
+  }
+
+  private async put(content: SessionContent, expect: number | 'absent'): Promise<SessionRecord | undefined> {
+    const { id } = content;
+    const revision = await this.write(id, { key: PREFIX + id, expect, put: encode(content) });
+    return revision === undefined ? undefined : { ...content, revision };
+  }
+
+  private async write(id: string, write: Write): Promise<number | undefined> {
+    const outcome = await this.store.commit(this.partitionOf(id), [write]);
+    if (outcome.status === 'committed') return outcome.revision;
+    if (outcome.status === 'conflict') return undefined;
+    const message = 'the answer of the store was lost: try again';
+    throw new StoreError('STORE_UNAVAILABLE', 'commit', message, outcome.cause);
   }
 
   private partitionOf(id: string): number {
     return fnv1a(id) % this.store.partitionCount;
   }
+}
+
+function encode({ nodeId, ttlMs, instanceId, attachment, ended }: SessionContent): string {
+  return JSON.stringify({
+    v: FORMAT_VERSION,
+    n: nodeId,
+    t: ttlMs,
+    i: instanceId || undefined,
+    a: attachment || undefined,
+    e: ended ? 1 : undefined,
+  } satisfies StoredSession);
 }
 
 function unreadable(version: number): StoreError {

@@ -1,15 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type ServerResponse } from 'node:http';
-import { type CancelTimer, CLOCK, type Clock } from '../common/clock.interface.js';
 import { findWaiter, keyOf } from '../core/state.js';
 import { positionOf } from '../core/queue.js';
 import { LockManager } from '../locking/lock-manager.js';
 import { ticketOf } from '../locking/wire/answers.js';
 import { type KeyName } from '../locking/wire/key-name.js';
-import { observerData } from '../subscriptions/everything.service.js';
-import { eventId } from '../subscriptions/key-events.js';
+import { snapshotFrame } from '../subscriptions/frame.js';
+import { observerFrame } from '../subscriptions/key-events.js';
 import { OpenStreams } from '../subscriptions/open-streams.js';
-import { commentFrame, eventFrame } from '../subscriptions/sse-stream.js';
 import { SessionKeys } from './session-keys.js';
 import { SessionsService } from './sessions.service.js';
 import { SESSION_OPTIONS, type SessionOptions } from './sessions.module-definition.js';
@@ -22,29 +20,22 @@ export class SessionStreams {
     private readonly keys: SessionKeys,
     private readonly manager: LockManager,
     private readonly streams: OpenStreams,
-    @Inject(CLOCK) private readonly clock: Clock,
     @Inject(SESSION_OPTIONS) private readonly options: SessionOptions,
   ) {}
 
-  open(sessionId: string, response: ServerResponse): void {
-    const nodeId = this.sessions.nodeOf(sessionId);
+  async open(sessionId: string, response: ServerResponse): Promise<void> {
+    const session = await this.sessions.attach(sessionId);
     const stream = this.streams.open(response);
-    const stopListening = this.keys.listen(sessionId, ({ resourceId }, event) =>
-      stream.send(eventFrame(eventId(event), event.name, observerData(resourceId, event))),
-    );
-    let timer: CancelTimer | undefined;
-    const beat = () => {
-      stream.send(commentFrame('heartbeat'));
-      timer = this.clock.after(this.options.heartbeatMs, beat);
-    };
-    timer = this.clock.after(this.options.heartbeatMs, beat);
-    const forgetEnd = this.sessions.onEnd(sessionId, () => stream.destroy());
+    const stopListening = this.keys.listen(sessionId, {
+      happened: ({ resourceId }, event) => stream.send(observerFrame(resourceId, event)),
+      missed: () => stream.destroy(),
+    });
+    const forgetEnd = this.sessions.onEnd(session, () => stream.destroy());
     stream.onClose(() => {
       stopListening();
       forgetEnd();
-      timer?.();
     });
-    stream.send(`event: snapshot\ndata: ${JSON.stringify(this.snapshot(sessionId, nodeId))}\n\n`);
+    stream.send(snapshotFrame(this.snapshot(sessionId, session.nodeId)));
   }
 
   private snapshot(sessionId: string, nodeId: string) {

@@ -4,7 +4,6 @@ import { type LockPolicy } from '../locking/lock-policy.js';
 export interface SessionOptions {
   /** Of sessions that ask for none. */
   readonly sessionTtlMs: number;
-  readonly heartbeatMs: number;
   readonly policy: LockPolicy;
 }
 

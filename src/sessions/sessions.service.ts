@@ -1,161 +1,140 @@
-import { type BeforeApplicationShutdown, Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
-import { CLOCK, type Clock } from '../common/clock.interface.js';
-import { Deadlines, type Due } from '../locking/deadlines.js';
-import { type LockEvent } from '../core/events.js';
+import { Heartbeat } from '../instances/heartbeat.js';
 import { LockManager } from '../locking/lock-manager.js';
 import { type SessionDirectory } from '../locking/session-directory.interface.js';
 import { refusal } from '../locking/wire/refusals.js';
-import { EventBus } from '../subscriptions/event-bus.js';
-import { SessionKeys } from './session-keys.js';
+import { STATE_STORE, type StateStore } from '../stores/state-store.interface.js';
+import { StoreError } from '../stores/store.error.js';
+import { type Session } from './session.js';
+import { SessionEndings } from './session-endings.js';
 import { SessionRecords } from './session-records.js';
+import { SessionTable } from './session-table.js';
 import { SESSION_OPTIONS, type SessionOptions } from './sessions.module-definition.js';
 
-interface Session extends Due {
-  readonly id: string;
-  readonly nodeId: string;
-  readonly ttlMs: number;
-  /** Made of a hold or wait whose session has no record: it only waits for its end. */
-  readonly orphan: boolean;
-  ending: boolean;
-  readonly onEnd: Set<() => void>;
-}
-
-/** After a failed ending (the store is away) it is tried again. */
-const RETRY_MS = 1000;
+/** Another instance may get in between a few times; a session that moves more often has two masters. */
+const MAX_TRIES = 8;
 
 /**
  * Liveness of node processes, apart from what they hold. A session that is ended, or is not renewed within its TTL of watched
  * time, fails every hold and withdraws every wait of its process. After a restart each has its full TTL again.
+ *
+ * Over a shared store it is attached to one instance, whose renewals write nothing. A renewal or stream at another one moves it
+ * there. A renewal is answered only while the others cannot have taken this instance for dead, and rests on the store itself
+ * while its changes are not seen: so it holds for the TTL.
  */
 @Injectable()
-export class SessionsService implements SessionDirectory, OnModuleInit, BeforeApplicationShutdown {
-  private readonly sessions = new Map<string, Session>();
-  private readonly deadlines: Deadlines<Session>;
-
+export class SessionsService implements SessionDirectory {
   constructor(
+    private readonly table: SessionTable,
     private readonly records: SessionRecords,
-    private readonly keys: SessionKeys,
+    private readonly endings: SessionEndings,
+    private readonly heartbeat: Heartbeat,
     private readonly manager: LockManager,
-    bus: EventBus,
-    @Inject(CLOCK) clock: Clock,
+    @Inject(STATE_STORE) private readonly store: StateStore,
     @Inject(SESSION_OPTIONS) private readonly options: SessionOptions,
-  ) {
-    this.deadlines = new Deadlines(clock, (session) => void this.expire(session));
-    bus.events$.subscribe(({ resourceId, events }) => {
-      for (const event of events)
-        if (event.sessionId !== undefined) this.checkLate(resourceId, event, event.sessionId);
-    });
-  }
-
-  async onModuleInit(): Promise<void> {
-    for (const { id, nodeId, ttlMs } of await this.records.all()) this.open(id, nodeId, ttlMs, false);
-    for (const { sessionId, nodeId } of this.keys.sessions()) {
-      if (!this.sessions.has(sessionId)) this.open(sessionId, nodeId, this.options.sessionTtlMs, true);
-    }
-  }
-
-  beforeApplicationShutdown(): void {
-    this.deadlines.stop();
-  }
+  ) {}
 
   get size(): number {
-    return this.sessions.size;
+    return this.table.size;
   }
 
-  isOpen(sessionId: string, nodeId: string): boolean {
-    const session = this.sessions.get(sessionId);
-    return session !== undefined && session.nodeId === nodeId && !session.ending && !session.orphan;
+  /** One that is not known here may have been made elsewhere just now. */
+  isOpen(sessionId: string, nodeId: string): boolean | Promise<boolean> {
+    const isOpenHere = () => {
+      const session = this.table.find(sessionId);
+      return session !== undefined && session.isOpen && session.nodeId === nodeId;
+    };
+    if (this.table.find(sessionId)?.record || !this.store.shared) return isOpenHere();
+    return this.look(sessionId).then(isOpenHere);
   }
 
   async create(nodeId: string, ttlMs = this.options.sessionTtlMs) {
+    await this.heartbeat.assure();
     const id = randomBytes(16).toString('base64url');
-    await this.records.create(id, nodeId, ttlMs);
-    this.open(id, nodeId, ttlMs, false);
+    const { instanceId } = this.heartbeat;
+    const record = await this.records.create({
+      id,
+      nodeId,
+      ttlMs,
+      instanceId,
+      attachment: 0,
+      ended: false,
+    });
+    if (!record) throw unavailable('create');
+    this.table.take(record);
     return { session_id: id, node_id: nodeId, ttl_ms: ttlMs };
   }
 
-  renew(id: string) {
-    const session = this.openSession(id);
-    this.deadlines.schedule(session, this.deadlines.now() + session.ttlMs);
+  async renew(id: string) {
+    const session = await this.attach(id);
+    this.table.countDown(session);
     return { renewed: true, session_id: id, ttl_ms: session.ttlMs };
   }
 
   /** Ending a session that is not there is no error: the first answer may have been lost. */
   async end(id: string) {
-    const session = this.sessions.get(id);
-    if (session) await this.finish(session, 'the session was ended');
-    return { ended: true, session_id: id };
+    const answer = { ended: true, session_id: id };
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      if (this.store.shared && !this.table.find(id)?.record) await this.look(id);
+      const session = this.table.find(id);
+      if (!session || (await this.endings.end(session, 'the session was ended'))) return answer;
+    }
+    throw unavailable('end');
   }
 
-  nodeOf(id: string): string {
-    return this.openSession(id).nodeId;
+  /** The session, from now on attached to this instance. */
+  async attach(id: string): Promise<Session> {
+    await this.heartbeat.assure();
+    if (this.store.shared && !this.manager.isWatching) await this.look(id);
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      const session = this.table.find(id);
+      if (session?.isOpen && this.table.isHere(session)) return session;
+      if (!this.store.shared) throw notFound();
+      if (tries > 0 || !session?.isOpen) await this.look(id);
+      await this.move(id);
+    }
+    throw unavailable('attach');
   }
 
   /** Calls back when the session has ended; the answer stops that. */
-  onEnd(id: string, callback: () => void): () => void {
-    const { onEnd } = this.openSession(id);
+  onEnd({ onEnd }: Session, callback: () => void): () => void {
     onEnd.add(callback);
     return () => void onEnd.delete(callback);
   }
 
-  private openSession(id: string): Session {
-    const session = this.sessions.get(id);
-    if (session && !session.ending && !session.orphan) return session;
-    throw refusal({
-      kind: 'refused',
-      code: 'SESSION_NOT_FOUND',
-      error: 'the session is unknown or has ended',
+  private async move(id: string): Promise<void> {
+    const session = this.table.find(id);
+    if (!session?.record || session.record.ended) throw notFound();
+    if (this.table.isHere(session)) return;
+    const { record } = session;
+    const { instanceId } = this.heartbeat;
+    const moved = await this.records.replace(record, {
+      ...record,
+      instanceId,
+      attachment: record.attachment + 1,
     });
+    if (moved) this.table.take(moved);
   }
 
-  private open(id: string, nodeId: string, ttlMs: number, orphan: boolean): void {
-    const session: Session = {
-      id,
-      nodeId,
-      ttlMs,
-      orphan,
-      ending: false,
-      onEnd: new Set(),
-      dueAtMs: Infinity,
-      dueIndex: -1,
-    };
-    this.sessions.set(id, session);
-    this.deadlines.schedule(session, this.deadlines.now() + ttlMs);
+  /** As it is in the store now. */
+  private async look(id: string): Promise<void> {
+    const before = this.table.find(id)?.record;
+    const record = await this.records.read(id);
+    if (record) return void this.table.take(record);
+    const session = this.table.find(id);
+    if (before && session?.record === before) this.table.remove(session);
   }
+}
 
-  private async expire(session: Session): Promise<void> {
-    try {
-      await this.finish(session, 'the session was not renewed in time');
-    } catch {
-      this.deadlines.schedule(session, this.deadlines.now() + RETRY_MS);
-    }
-  }
+function notFound() {
+  return refusal({
+    kind: 'refused',
+    code: 'SESSION_NOT_FOUND',
+    error: 'the session is unknown or has ended',
+  });
+}
 
-  /** The record goes last: after a crash in between, the session is found again and ended again. */
-  private async finish(session: Session, error: string): Promise<void> {
-    session.ending = true;
-    const { id: sessionId, nodeId } = session;
-    const ends = this.keys
-      .keysOf(sessionId)
-      .map(({ resourceId, type }) =>
-        this.manager.execute(resourceId, { kind: 'end-session', type, asker: { nodeId, sessionId }, error }),
-      );
-    await Promise.all(ends);
-    await this.records.delete(sessionId);
-    this.deadlines.schedule(session, Infinity);
-    this.sessions.delete(sessionId);
-    for (const callback of session.onEnd) callback();
-  }
-
-  /** A request that was under way when its session ended was granted or queued all the same: it is ended too. */
-  private checkLate(resourceId: string, { name, type, nodeId }: LockEvent, sessionId: string): void {
-    const session = this.sessions.get(sessionId);
-    const begins = name === 'granted' || name === 'assigned' || name === 'queued';
-    if (!begins || (session && !session.ending)) return;
-    const error = 'the session had ended';
-    this.manager
-      .execute(resourceId, { kind: 'end-session', type, asker: { nodeId, sessionId }, error })
-      .catch(() => this.open(sessionId, nodeId, this.options.sessionTtlMs, true));
-  }
+function unavailable(operation: string): StoreError {
+  return new StoreError('STORE_UNAVAILABLE', operation, 'the session keeps changing: try again');
 }

@@ -1,12 +1,14 @@
 import { type Change, type Cursor, type Unwatch, type WatchObserver } from './state-store.interface.js';
 
 /**
- * How many characters of keys and values are kept for watchers that resume. A watcher of an embedded store
- * only has to bridge the time from its `list` to its `watch`: this is about a second of commits at full
- * speed, and small beside the memory of the process. Characters, not commits, because a commit may carry
- * anything from nothing to many values of 64 KB.
+ * How many characters of keys and values are kept for watchers that resume. A watcher of an embedded store only has
+ * to bridge the time from its `list` to its `watch`, in which nobody else watches: this is some seconds of commits
+ * at full speed. Characters, not commits, because a commit may carry anything from nothing to many values of 64 KB.
  */
 export const KEPT_CHARACTERS = 16 * 1024 * 1024;
+
+/** While somebody watches. Little, because what outlives V8's young generation leaves holes in the old one when it goes. */
+export const KEPT_CHARACTERS_WATCHED = KEPT_CHARACTERS / 64;
 
 /** What a kept change costs beside its text: the objects around it. */
 const CHARACTERS_PER_CHANGE = 100;
@@ -109,7 +111,8 @@ export class ChangeFeed {
   private keep(commit: KeptCommit): void {
     this.log.push(commit);
     this.characters += commit.characters;
-    while (this.characters > KEPT_CHARACTERS) {
+    const limit = this.watchers.size > 0 ? KEPT_CHARACTERS_WATCHED : KEPT_CHARACTERS;
+    while (this.characters > limit) {
       const forgotten = this.log[this.oldest]!;
       this.log[this.oldest++] = FORGOTTEN;
       this.characters -= forgotten.characters;

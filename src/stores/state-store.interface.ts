@@ -8,6 +8,9 @@ export interface StateStore {
   /** How many partitions keys are spread over. Fixed for the life of the stored data. */
   readonly partitionCount: number;
 
+  /** Several processes may have it open at once. Of an embedded store this is absent. */
+  readonly shared?: boolean;
+
   /** Opens or creates the state. Rejects with a `StoreError` a person can act on. */
   open(): Promise<void>;
 
@@ -27,7 +30,10 @@ export interface StateStore {
    */
   commit(partition: number, writes: readonly Write[]): Promise<CommitOutcome>;
 
-  /** Independent commits in one round trip; each promise is what `commit` would have given, in order. */
+  /**
+   * Independent commits in one round trip. Those that write one key are judged in the order given; between others the engine
+   * chooses. Each promise is what `commit` would have given.
+   */
   commitMany(commits: readonly Commit[]): Promise<CommitOutcome>[];
 
   /**
@@ -90,6 +96,13 @@ export interface WatchObserver {
   committed(changes: readonly Change[]): void;
   /** The changes after the cursor are no longer kept: list again. The watch is over. */
   compacted(): void;
+  /**
+   * The engine is not heard: what is committed from now on is shown late. The watch goes on, and takes up where it was as
+   * soon as it can. Embedded stores never call this; of others, as soon as the connection is known to be lost.
+   */
+  interrupted?(): void;
+  /** After `interrupted`: everything that was committed meanwhile has been shown. */
+  resumed?(): void;
 }
 
 export type Unwatch = () => void;

@@ -16,8 +16,8 @@ import {
     {
       provide: STATE_STORE,
       inject: [STORES_MODULE_OPTIONS, CLOCK],
-      useFactory: async ({ url, stateStore }: StoresModuleOptions, clock: Clock) => {
-        const store = stateStore ?? createStateStore(url, clock);
+      useFactory: async ({ url, keyPrefix, stateStore }: StoresModuleOptions, clock: Clock) => {
+        const store = stateStore ?? (await createStateStore(url, keyPrefix, clock));
         await store.open();
         return store;
       },

@@ -1,12 +1,15 @@
-import { type BeforeApplicationShutdown, Inject, Injectable, type OnModuleInit } from '@nestjs/common';
-import { CLOCK, type Clock } from '../common/clock.interface.js';
+import { type BeforeApplicationShutdown, Inject, Injectable } from '@nestjs/common';
+import { type Subscription } from 'rxjs';
 import { type Asker, askerKey, sameAsker } from '../core/chunked-list.js';
 import { type Command } from '../core/commands.js';
+import { inTurns } from '../common/in-turns.js';
 import { findWaiter, keyOf } from '../core/state.js';
-import { Deadlines, type Due } from '../locking/deadlines.js';
-import { LockManager } from '../locking/lock-manager.js';
+import { Heartbeat } from '../instances/heartbeat.js';
+import { Instances } from '../instances/instances.js';
+import { type Deadlines, type Due } from '../locking/deadlines.js';
+import { LockManager, type SeenResource } from '../locking/lock-manager.js';
 import { type KeyName } from '../locking/wire/key-name.js';
-import { ResourceListeners } from './resource-listeners.js';
+import { EventBus, type ResourceEvents } from './event-bus.js';
 import { SUBSCRIPTION_OPTIONS, type SubscriptionOptions } from './subscriptions.module-definition.js';
 
 interface BoundName extends KeyName {
@@ -26,37 +29,32 @@ const RETRY_MS = 1000;
 
 /**
  * Holds and waits that live as long as their event stream (`bind=true`). Without one for the grace time, a hold counts as
- * failed and a wait is withdrawn. The binding itself is stored with them, so that after a restart they have
- * the grace time again; it is watched time, in which the process was not stopped.
+ * failed and a wait is withdrawn. The binding itself is stored with them, and where the stream was opened: only that
+ * instance counts the grace time, or all of them when it is gone. It is watched time, in which the process was not stopped.
  */
 @Injectable()
-export class Bindings implements OnModuleInit, BeforeApplicationShutdown {
+export class Bindings implements BeforeApplicationShutdown {
   private readonly bound = new Map<string, Bound>();
   private readonly deadlines: Deadlines<Bound>;
+  private readonly subscription: Subscription;
 
   constructor(
     private readonly manager: LockManager,
-    private readonly listeners: ResourceListeners,
-    @Inject(CLOCK) clock: Clock,
+    private readonly instances: Instances,
+    private readonly heartbeat: Heartbeat,
+    bus: EventBus,
     @Inject(SUBSCRIPTION_OPTIONS) private readonly options: SubscriptionOptions,
   ) {
-    this.deadlines = new Deadlines(clock, (bound) => void this.end(bound));
-  }
-
-  onModuleInit(): void {
-    for (const { resourceId, state } of this.manager.resources()) {
-      for (const { type, hold, lanes } of state.keys) {
-        const waiting = lanes.flatMap((lane) => [...lane.waiters]);
-        for (const asker of hold ? [hold, ...waiting] : waiting) {
-          if (asker.bound) this.startGrace(this.entry({ type, resourceId, asker }));
-        }
-      }
-    }
+    this.deadlines = manager.newDeadlines((bound) => void this.end(bound));
+    this.subscription = manager.listed$.subscribe((resource) => this.found(resource));
+    this.subscription.add(instances.changes$.subscribe((id) => void this.instanceChanged(id)));
+    this.subscription.add(bus.events$.subscribe((happened) => this.bindBeginnings(happened)));
   }
 
   /** Streams that the server itself closes end nothing. */
   beforeApplicationShutdown(): void {
     this.deadlines.stop();
+    this.subscription.unsubscribe();
   }
 
   /**
@@ -65,26 +63,52 @@ export class Bindings implements OnModuleInit, BeforeApplicationShutdown {
    */
   async bind(name: BoundName): Promise<() => void> {
     const bound = this.entry(name);
-    const { type, resourceId, asker } = name;
-    const bindNow = () => this.manager.execute(resourceId, { kind: 'bind', type, asker });
-    bound.streams++;
-    const stopListening = this.listeners.listen(resourceId, ({ events }) => {
-      const begins = events.some(
-        (event) => BEGINNINGS.has(event.name) && event.type === type && sameAsker(event, asker),
-      );
-      if (begins) bindNow().catch(() => undefined);
-    });
     const unbind = () => {
-      stopListening();
       if (--bound.streams === 0) this.startGrace(bound);
     };
+    bound.streams++;
     try {
-      await bindNow();
+      await this.bindNow(bound);
     } catch (error) {
       unbind();
       throw error;
     }
     return unbind;
+  }
+
+  private found({ resourceId, state }: SeenResource): void {
+    for (const { type, hold, lanes } of state.keys) {
+      const waiting = lanes.flatMap((lane) => [...lane.waiters]);
+      for (const asker of hold ? [hold, ...waiting] : waiting) {
+        if (asker.boundAt === undefined || this.instances.isElsewhere(asker.boundAt)) continue;
+        const bound = this.entry({ type, resourceId, asker });
+        if (bound.streams === 0 && bound.dueIndex < 0) this.startGrace(bound);
+      }
+    }
+  }
+
+  private async bindNow({ resourceId, type, asker }: BoundName): Promise<void> {
+    await this.manager.execute(resourceId, { kind: 'bind', type, asker, at: this.heartbeat.instanceId });
+  }
+
+  /** What was bound to streams of an instance that is gone; to our own, if we were taken for dead. */
+  private async instanceChanged(id: string): Promise<void> {
+    if (this.instances.isElsewhere(id)) return;
+    for (const bound of this.bound.values()) if (bound.streams > 0) this.bindAgain(bound);
+    await inTurns(this.manager.resources(), (resource) => this.found(resource));
+  }
+
+  private bindBeginnings({ resourceId, events }: ResourceEvents): void {
+    if (this.bound.size === 0) return;
+    for (const event of events) {
+      if (!BEGINNINGS.has(event.name)) continue;
+      const bound = this.bound.get(nameOf({ type: event.type, resourceId, asker: event }));
+      if (bound && bound.streams > 0) this.bindAgain(bound);
+    }
+  }
+
+  private bindAgain(bound: Bound): void {
+    this.bindNow(bound).catch(() => undefined);
   }
 
   private entry(name: BoundName): Bound {
@@ -124,14 +148,13 @@ export class Bindings implements OnModuleInit, BeforeApplicationShutdown {
     const state = this.manager.peek(resourceId);
     const key = state && keyOf(state, type);
     const error = 'the stream it was bound to is gone';
-    const hold = key?.hold;
-    if (hold?.bound && sameAsker(hold, asker)) {
-      return { kind: 'expire-hold', type, token: hold.token, renewed: hold.renewed, error };
-    }
+    const hold = key?.hold && sameAsker(key.hold, asker) ? key.hold : undefined;
     const waiter = key && findWaiter(key, asker);
-    if (!waiter?.bound) return undefined;
-    const { ticket, renewed } = waiter;
-    return { kind: 'expire-waiter', type, asker, ticket, renewed, error };
+    const boundAt = (hold ?? waiter)?.boundAt;
+    if (boundAt === undefined || this.instances.isElsewhere(boundAt)) return undefined;
+    if (hold) return { kind: 'expire-hold', type, token: hold.token, renewed: hold.renewed, boundAt, error };
+    const { ticket, renewed } = waiter!;
+    return { kind: 'expire-waiter', type, asker, ticket, renewed, boundAt, error };
   }
 }
 

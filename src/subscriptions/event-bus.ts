@@ -8,11 +8,23 @@ export interface ResourceEvents {
   readonly events: readonly LockEvent[];
 }
 
+/** Commits were made whose events are not published here, and never will be; what they led to is known by now. */
+export interface Gap {
+  /** Whether any of them may have been to this resource. */
+  concerns(resourceId: string): boolean;
+}
+
+/** Others have come to wait, and nothing else has happened: no news to those who wait already. */
+export function isOnlyQueueing({ events }: ResourceEvents): boolean {
+  return events.every(({ name }) => name === 'queued');
+}
+
 /** What happened, in the order of the store's change feed: the same for every instance. Nothing else publishes here. */
 @Injectable()
 export class EventBus {
   private readonly subject = new Subject<ResourceEvents>();
   private readonly changed = new Subject<string>();
+  private readonly gaps = new Subject<Gap>();
 
   get events$(): Observable<ResourceEvents> {
     return this.subject;
@@ -23,8 +35,17 @@ export class EventBus {
     return this.changed;
   }
 
+  /** Who listens to a resource that it concerns must look at the state, or let its client do so. */
+  get gaps$(): Observable<Gap> {
+    return this.gaps;
+  }
+
   publish(resourceId: string, events: readonly LockEvent[]): void {
     if (events.length > 0) this.subject.next({ resourceId, events });
     this.changed.next(resourceId);
+  }
+
+  missed(gap: Gap): void {
+    this.gaps.next(gap);
   }
 }

@@ -1,50 +1,54 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { type ServerResponse } from 'node:http';
-import { type CancelTimer, CLOCK, type Clock } from '../common/clock.interface.js';
-import { type LockEvent } from '../core/events.js';
+import { type Subscription } from 'rxjs';
 import { LockList } from '../locking/lock-list.js';
 import { LockManager } from '../locking/lock-manager.js';
 import { EventBus } from './event-bus.js';
-import { eventId } from './key-events.js';
+import { type Frame, snapshotFrame } from './frame.js';
+import { observerFrame } from './key-events.js';
 import { OpenStreams } from './open-streams.js';
-import { commentFrame, eventFrame } from './sse-stream.js';
-import { SUBSCRIPTION_OPTIONS, type SubscriptionOptions } from './subscriptions.module-definition.js';
+import { type SseStream } from './sse-stream.js';
 
 /** Keys in one `snapshot` event. */
 const KEYS_PER_FRAME = 200;
 
 /**
  * The stream of everything. It begins with what is held and awaited, in `snapshot` events (the last has `more: false`);
- * what happens meanwhile comes in between, so that a row may already show what an event then tells: compare ids.
+ * what happens meanwhile comes in between, so that a row may already show what an event then tells: compare ids. When
+ * anything was missed here, every stream is cut off: the next snapshot has it.
  */
 @Injectable()
-export class EverythingService {
+export class EverythingService implements OnModuleDestroy {
+  private readonly observers = new Set<SseStream>();
+  private readonly subscription: Subscription;
+
   constructor(
-    private readonly bus: EventBus,
+    bus: EventBus,
     private readonly manager: LockManager,
     private readonly list: LockList,
     private readonly streams: OpenStreams,
-    @Inject(CLOCK) private readonly clock: Clock,
-    @Inject(SUBSCRIPTION_OPTIONS) private readonly options: SubscriptionOptions,
-  ) {}
+  ) {
+    this.subscription = bus.events$.subscribe(({ resourceId, events }) => {
+      if (this.observers.size === 0) return;
+      for (const event of events) {
+        for (const observer of this.observers) observer.send(observerFrame(resourceId, event));
+      }
+    });
+    this.subscription.add(
+      bus.gaps$.subscribe(() => {
+        for (const observer of this.observers) observer.destroy();
+      }),
+    );
+  }
+
+  onModuleDestroy(): void {
+    this.subscription.unsubscribe();
+  }
 
   async open(response: ServerResponse): Promise<void> {
     const stream = this.streams.open(response);
-    let timer: CancelTimer | undefined;
-    const beat = () => {
-      stream.send(commentFrame('heartbeat'));
-      timer = this.clock.after(this.options.heartbeatMs, beat);
-    };
-    timer = this.clock.after(this.options.heartbeatMs, beat);
-    const subscription = this.bus.events$.subscribe(({ resourceId, events }) => {
-      for (const event of events) {
-        stream.send(eventFrame(eventId(event), event.name, observerData(resourceId, event)));
-      }
-    });
-    stream.onClose(() => {
-      subscription.unsubscribe();
-      timer?.();
-    });
+    this.observers.add(stream);
+    stream.onClose(() => this.observers.delete(stream));
     for (const frame of this.snapshot()) {
       if (!stream.isOpen) return;
       stream.send(frame);
@@ -52,35 +56,15 @@ export class EverythingService {
     }
   }
 
-  private *snapshot(): Iterable<string> {
+  private *snapshot(): Iterable<Frame> {
     let rows: object[] = [];
     for (const { resourceId, state } of this.manager.resources()) {
       for (const key of state.keys)
         if (key.hold || key.lanes.length > 0) rows.push(this.list.row(resourceId, key));
       if (rows.length < KEYS_PER_FRAME) continue;
-      yield snapshotFrame(rows, true);
+      yield snapshotFrame({ locks: rows, more: true });
       rows = [];
     }
-    yield snapshotFrame(rows, false);
+    yield snapshotFrame({ locks: rows, more: false });
   }
-}
-
-function snapshotFrame(locks: readonly object[], more: boolean): string {
-  return `event: snapshot\ndata: ${JSON.stringify({ locks, more })}\n\n`;
-}
-
-/** An event for those who follow everything, or a whole session. */
-export function observerData(resourceId: string, event: LockEvent) {
-  return {
-    ...(event.type !== '' && { type: event.type }),
-    resource_id: resourceId,
-    node_id: event.nodeId,
-    ...(event.sessionId !== undefined && { session_id: event.sessionId }),
-    success: event.success,
-    error: event.error,
-    completed_at: new Date(event.atMs).toISOString(),
-    ...(event.token !== undefined && { token: event.token }),
-    ...(event.dismissed > 0 && { dismissed: event.dismissed }),
-    reference_count: event.referenceCount,
-  };
 }

@@ -1,6 +1,6 @@
 import { type LockEvent } from '../core/events.js';
 import { type Told } from '../core/opening.js';
-import { eventFrame } from './sse-stream.js';
+import { eventFrame, type Frame } from './frame.js';
 
 /** What subscribers of a key hear of; the rest is for those who follow everything. */
 export function isForSubscribers(event: LockEvent): event is LockEvent & Pick<Told, 'name'> {
@@ -10,29 +10,9 @@ export function isForSubscribers(event: LockEvent): event is LockEvent & Pick<To
   );
 }
 
-/** One event goes to many streams; its text is made once. */
-const frames = new WeakMap<Told, string>();
-
-export function keyFrame(told: Told, type: string, resourceId: string): string {
-  let frame = frames.get(told);
-  if (frame === undefined) {
-    frame = eventFrame(eventId(told), told.name, keyEventData(told, type, resourceId));
-    frames.set(told, frame);
-  }
-  return frame;
-}
-
-export function eventId({ moment }: { moment: { revision: number; n: number } }): string {
-  return `${moment.revision}.${moment.n}`;
-}
-
-export function parseEventId(text: string | undefined): { revision: number; n: number } | undefined {
-  const [, revision, n] = /^(\d{1,16})\.(\d{1,9})$/.exec(text ?? '') ?? [];
-  return revision === undefined ? undefined : { revision: Number(revision), n: Number(n) };
-}
-
-function keyEventData({ nodeId, success, error, token, atMs }: Told, type: string, resourceId: string) {
-  return {
+export function keyFrame(told: Told, type: string, resourceId: string): Frame {
+  const { nodeId, success, error, token, atMs } = told;
+  return eventFrame(eventId(told), told.name, {
     type,
     resource_id: resourceId,
     node_id: nodeId,
@@ -40,5 +20,42 @@ function keyEventData({ nodeId, success, error, token, atMs }: Told, type: strin
     error,
     completed_at: new Date(atMs).toISOString(),
     ...(token !== undefined && { token }),
+  });
+}
+
+/** One event goes to every observer, and to as many sessions as wait for its key. */
+const observerFrames = new WeakMap<LockEvent, Frame>();
+
+/** For those who follow everything, or a whole session. */
+export function observerFrame(resourceId: string, event: LockEvent): Frame {
+  let frame = observerFrames.get(event);
+  if (!frame) {
+    frame = eventFrame(eventId(event), event.name, observerData(resourceId, event));
+    observerFrames.set(event, frame);
+  }
+  return frame;
+}
+
+export function parseEventId(text: string | undefined): { revision: number; n: number } | undefined {
+  const [, revision, n] = /^(\d{1,16})\.(\d{1,9})$/.exec(text ?? '') ?? [];
+  return revision === undefined ? undefined : { revision: Number(revision), n: Number(n) };
+}
+
+function eventId({ moment }: { moment: { revision: number; n: number } }): string {
+  return `${moment.revision}.${moment.n}`;
+}
+
+function observerData(resourceId: string, event: LockEvent) {
+  return {
+    ...(event.type !== '' && { type: event.type }),
+    resource_id: resourceId,
+    node_id: event.nodeId,
+    ...(event.sessionId !== undefined && { session_id: event.sessionId }),
+    success: event.success,
+    error: event.error,
+    completed_at: new Date(event.atMs).toISOString(),
+    ...(event.token !== undefined && { token: event.token }),
+    ...(event.dismissed > 0 && { dismissed: event.dismissed }),
+    reference_count: event.referenceCount,
   };
 }

@@ -1,11 +1,14 @@
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { type Subscription } from 'rxjs';
-import { EventBus, type ResourceEvents } from './event-bus.js';
+import { EventBus, type Gap, isOnlyQueueing } from './event-bus.js';
 
-export type ResourceListener = (happened: ResourceEvents) => void;
+export type ResourceListener = () => void;
 export type StopListening = () => void;
 
-/** Passes what happens to a resource to those who listen to that resource: the cost does not depend on all the others. */
+/**
+ * Tells those who listen to a resource that it has changed: the cost does not depend on all the others. Where
+ * others have queued and nothing else has happened, nobody is told: a thousand who come to wait would be a million calls.
+ */
 @Injectable()
 export class ResourceListeners implements OnModuleDestroy {
   private readonly listeners = new Map<string, Set<ResourceListener>>();
@@ -13,8 +16,11 @@ export class ResourceListeners implements OnModuleDestroy {
 
   constructor(bus: EventBus) {
     this.subscription = bus.events$.subscribe((happened) => {
-      for (const listener of this.listeners.get(happened.resourceId) ?? []) listener(happened);
+      const listeners = this.listeners.get(happened.resourceId);
+      if (!listeners || isOnlyQueueing(happened)) return;
+      for (const listener of listeners) listener();
     });
+    this.subscription.add(bus.gaps$.subscribe((gap) => this.missed(gap)));
   }
 
   listen(resourceId: string, listener: ResourceListener): StopListening {
@@ -30,6 +36,12 @@ export class ResourceListeners implements OnModuleDestroy {
   /** Resources that anybody listens to. */
   get size(): number {
     return this.listeners.size;
+  }
+
+  private missed(gap: Gap): void {
+    for (const [resourceId, listeners] of this.listeners) {
+      if (gap.concerns(resourceId)) for (const listener of listeners) listener();
+    }
   }
 
   onModuleDestroy(): void {

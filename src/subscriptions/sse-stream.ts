@@ -1,4 +1,5 @@
 import { type ServerResponse } from 'node:http';
+import { type Frame } from './frame.js';
 
 /** A reader this far behind is cut off, so that it cannot take the memory of the others. */
 const MAX_PENDING_BYTES = 4 * 1024 * 1024;
@@ -33,35 +34,35 @@ export class SseStream {
     return !this.response.destroyed && !this.response.writableEnded;
   }
 
-  /** A whole frame, as `eventFrame` or `commentFrame` make it. */
-  send(frame: string): void {
+  /**
+   * The bytes go to the socket as they are: `response.write` would make three writes of a frame, for each stream anew. An
+   * HTTP/1.0 client has no chunks, and a response behind another one on its connection no socket yet.
+   */
+  send({ chunk, payload }: Frame): void {
     if (!this.isOpen) return;
-    this.response.write(frame);
+    const { socket, chunkedEncoding } = this.response;
+    if (socket && chunkedEncoding) socket.write(chunk);
+    else this.response.write(payload);
     if (this.response.writableLength > MAX_PENDING_BYTES) this.destroy();
   }
 
   /** Resolves when there is room to write more, or nobody to write to. */
   async drained(): Promise<void> {
     const { response } = this;
-    if (!this.isOpen || !response.writableNeedDrain) return;
+    const writer = response.chunkedEncoding ? (response.socket ?? response) : response;
+    if (!this.isOpen || !writer.writableNeedDrain) return;
     await new Promise<void>((resolve) => {
       const done = () => {
-        response.off('drain', done).off('close', done);
+        writer.off('drain', done);
+        response.off('close', done);
         resolve();
       };
-      response.once('drain', done).once('close', done);
+      writer.once('drain', done);
+      response.once('close', done);
     });
   }
 
   destroy(): void {
     this.response.destroy();
   }
-}
-
-export function eventFrame(id: string, name: string, data: object): string {
-  return `id: ${id}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
-}
-
-export function commentFrame(text: string): string {
-  return `: ${text}\n\n`;
 }

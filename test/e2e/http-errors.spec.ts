@@ -27,6 +27,19 @@ describe('An error', () => {
     expect([large.status, large.body]).toEqual([413, { code: 'BODY_TOO_LARGE', message: MESSAGE }]);
   });
 
+  it('has the headers that keep browsers out of mischief, as every answer has', async () => {
+    const server = await TestServer.start();
+    for (const { headers } of [await server.lock(), await server.post('/nowhere', {})]) {
+      expect(headers).toMatchObject({
+        'x-content-type-options': 'nosniff',
+        'x-frame-options': 'SAMEORIGIN',
+        'strict-transport-security': expect.stringMatching(/max-age=\d+/),
+        'cross-origin-resource-policy': 'same-origin',
+      });
+      expect(headers).not.toHaveProperty('x-powered-by');
+    }
+  });
+
   it('of a batch is 413 only beyond 1 MB', async () => {
     const server = await TestServer.start();
     const item = { ...KEY, error: 'x'.repeat(60 * 1024) };
@@ -113,6 +126,19 @@ describe('An error', () => {
     expect((await server.status()).body.held).toBe(false);
   });
 
+  it('of a commit that is too large for the engine is 503 that says what to do', async () => {
+    const store = new WrappedStore(new MemoryStateStore(new SimulatedClock()));
+    const server = await TestServer.with().over(store).start();
+    const tooLarge = new StoreError('STORE_LIMIT', 'commit', 'Raise the limit of the engine.');
+    store.onCommit = () => Promise.reject(tooLarge);
+    const { status, body } = await server.lock();
+    expect({ status, code: body.code, message: body.message }).toEqual({
+      status: 503,
+      code: 'STORE_LIMIT',
+      message: 'Raise the limit of the engine.',
+    });
+  });
+
   it('of our own is 500 that says nothing of the inside, and a line in the log that says all', async () => {
     const clock = new SimulatedClock();
     const store = new WrappedStore(new MemoryStateStore(clock));
@@ -126,6 +152,7 @@ describe('An error', () => {
     expect(server.log[index]).toMatchObject({
       level: 50,
       context: 'Http',
+      request_id: 'mine',
       err: { stack: expect.any(String) },
     });
     expect(server.log[index + 1]).toMatchObject({

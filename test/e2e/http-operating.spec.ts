@@ -100,7 +100,7 @@ describe('Metrics', () => {
     expect(await server.metric('process_cpu_seconds_total')).toBeGreaterThan(0);
   });
 
-  it('count the work that was avoided, once for each node', async () => {
+  it('count the work that was avoided, once for each asking', async () => {
     const server = await TestServer.start();
     await server.lock();
     await server.lock({ node_id: 'n2' });
@@ -109,7 +109,15 @@ describe('Metrics', () => {
     for (const node_id of ['n2', 'n3', 'n4', 'n4']) {
       expect((await server.lock({ node_id })).body.skip).toBe(true);
     }
-    expect(await server.metric('holdfast_work_avoided_total{type="pull"}')).toBe(3);
+    expect(await server.metric('holdfast_work_avoided_total{type="pull"}')).toBe(4);
+  });
+
+  it('count the work that was avoided without a reference being added', async () => {
+    const server = await TestServer.start({ completedSkipMs: 60_000 });
+    await server.lock({ type: 'update' });
+    await server.unlock({ type: 'update' });
+    expect((await server.lock({ type: 'update', node_id: 'n2' })).body.skip).toBe(true);
+    expect(await server.metric('holdfast_work_avoided_total{type="update"}')).toBe(1);
   });
 
   it('measure the store, and how many requests a commit answers', async () => {

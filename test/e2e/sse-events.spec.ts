@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { TestServer } from '../support/server-bootstrap.js';
+import { TestServer, until } from '../support/server-bootstrap.js';
 
 const KEY = { type: 'pull', resource_id: 'layer', node_id: 'n1' };
 
@@ -42,6 +42,30 @@ describe('GET /events', () => {
       if (json['more'] === false) break;
     }
     expect(rows).toBe(500);
+  });
+
+  it('waits with a snapshot for a reader that takes its time, and cuts nobody off for it', async () => {
+    const server = await TestServer.with({ logLevel: 'warn' }).start();
+    const padding = 'x'.repeat(480);
+    for (let batch = 0; batch < 80; batch++) {
+      const requests = Array.from({ length: 256 }, (_, i) => ({
+        ...KEY,
+        resource_id: `${padding} ${batch} ${i}`,
+      }));
+      await server.post('/lock/batch', { requests });
+    }
+    const socket = await server.connect();
+    socket.pause();
+    socket.write('GET /events HTTP/1.1\r\nhost: x\r\n\r\n');
+    await server.untilGauge('holdfast_open_streams', 1);
+    for (let turn = 0; turn < 20; turn++) await server.get('/health/live');
+    expect(await server.metric('holdfast_open_streams')).toBe(1);
+    let text = '';
+    socket.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+    socket.resume();
+    await until(() => text.endsWith('"more":false}\n\n\r\n'));
+    expect(text.match(/"resource_id":"x+ \d+ \d+"/g)).toHaveLength(80 * 256);
+    socket.destroy();
   });
 
   it('then tells everything that happens, by name', async () => {

@@ -123,6 +123,19 @@ describe('A key’s event stream', () => {
     expect((await reader.next()).comment).toBe('ask again');
   });
 
+  it('without a node_id is not prompted because others queue', async () => {
+    const server = await TestServer.with({ claimTimeoutMs: 0 }).onSimulatedTime().start();
+    await server.lock();
+    await server.lock({ node_id: 'n2' });
+    await server.unlock({ error: 'x' });
+    const reader = await server.subscribe();
+    await server.clock.advance(1500);
+    expect((await reader.next()).comment).toBe('ask again');
+    await server.lock({ node_id: 'n3' });
+    await server.unlock({ node_id: 'n2', error: 'x' });
+    expect((await reader.next()).event).toBe('assigned');
+  });
+
   it('with a node_id is never prompted', async () => {
     const server = await TestServer.with().onSimulatedTime().start();
     const reader = await server.subscribe({ node_id: 'n1' });
@@ -172,6 +185,46 @@ describe('A key’s event stream', () => {
       expect(headers['content-type']).toContain('application/json');
       expect(Object.keys(body.fields).toSorted()).toEqual(fields);
     }
+  });
+
+  it('has no chunks for a client that does not know them', async () => {
+    const server = await TestServer.start();
+    const socket = await server.connect();
+    let text = '';
+    socket.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+    socket.write('GET /lock/subscribe?type=pull&resource_id=layer HTTP/1.0\r\n\r\n');
+    await until(() => text.includes('\r\n\r\n'));
+    await server.lock();
+    await server.unlock();
+    await until(() => text.endsWith('\n\n') && text.includes('data: '));
+    const [head, ...body] = text.split('\r\n\r\n');
+    expect(head).not.toContain('chunked');
+    expect(body.join()).toMatch(/^id: \S+\nevent: completed\ndata: .*\n\n$/);
+    socket.destroy();
+  });
+
+  it('behind another answer on its connection begins after that, with all it was told meanwhile', async () => {
+    const server = await TestServer.start();
+    await server.lock({ type: 'update' });
+    const socket = await server.connect();
+    let text = '';
+    socket.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+    const poll = JSON.stringify({ type: 'update', resource_id: 'layer', node_id: 'n2', wait_ms: 60_000 });
+    socket.write(
+      `POST /lock HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${poll.length}\r\n\r\n${poll}` +
+        'GET /lock/subscribe?type=pull&resource_id=layer HTTP/1.1\r\nhost: x\r\n\r\n',
+    );
+    await server.untilGauge('holdfast_open_streams', 1);
+    await server.lock();
+    await server.unlock();
+    expect(text).toBe('');
+    await server.unlock({ type: 'update' });
+    await until(() => text.endsWith('\n\n\r\n'));
+    await server.lock({ absent: true });
+    await server.unlock({ node_id: 'n1' });
+    await until(() => text.match(/event: completed/g)?.length === 2);
+    expect(text).toMatch(/^HTTP\/1.1 200 OK[^]*"skip":true[^]*text\/event-stream[^]*event: completed/);
+    socket.destroy();
   });
 
   it('of a reader that is too slow is cut off, and the others go on', async () => {

@@ -12,6 +12,7 @@ describe('the import check', () => {
     ['locking/a.ts', "import { MemoryStateStore } from '../stores/memory/memory-state-store.js';"],
     ['locking/records/a.ts', "import { x } from '../../stores/lmdb/lmdb-state-store.js';"],
     ['stores/a.ts', "export { LockManager } from '../locking/lock-manager.js';"],
+    ['cli/commands/a.ts', "import { LockManager } from '../../locking/lock-manager.js';"],
     ['refcount/a.ts', "const x = await import('../stores/store.error.js');"],
   ])('catches %s with %s', (path, text) => {
     expect(check([[path, text]])).toHaveLength(1);

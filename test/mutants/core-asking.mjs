@@ -43,8 +43,13 @@ const acquire = [
   },
   {
     name: 'a request is judged before it is granted',
-    find: "if (verdict.kind !== 'proceed') return turnAway(step, key, waiter, command, verdict);",
+    find: "if (verdict.kind !== 'proceed') return turnAway(step, key, waiter, command, verdict, question.dismissal);",
     replace: '',
+  },
+  {
+    name: 'a skip says whether its asker had been dismissed',
+    find: 'wasDismissed: dismissal?.outcome.success ?? false',
+    replace: 'wasDismissed: false',
   },
   {
     name: 'a held key is not granted',

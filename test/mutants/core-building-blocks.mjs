@@ -36,13 +36,13 @@ const step = [
   },
   {
     name: 'chunks have names of their own',
-    find: 'nextChunkId: id + 1',
-    replace: 'nextChunkId: id',
+    find: 'this.draft.nextChunkId++',
+    replace: 'this.draft.nextChunkId',
   },
   {
     name: 'events are numbered',
-    find: 'pendingEvents: this.state.pendingEvents + 1',
-    replace: 'pendingEvents: this.state.pendingEvents',
+    find: 'this.draft.pendingEvents++;',
+    replace: '',
   },
   {
     name: 'the count is null when the clients count',

@@ -100,18 +100,19 @@ const release = [
   },
   {
     name: 'a success that dismisses nobody is for observers only',
-    find: "step.emit('completed', { ...about, observersOnly: true });",
-    replace: "step.emit('completed', about);",
+    find: "step.emit('completed', { ...run(type, hold), success: true, observersOnly: true });",
+    replace: "step.emit('completed', { ...run(type, hold), success: true });",
   },
   {
     name: 'a success that is handed over serves the next',
-    find: "step.emit('completed', { ...about, observersOnly: true });\n    return serve(step, type);",
-    replace: "step.emit('completed', { ...about, observersOnly: true });\n    return undefined;",
+    find: "step.emit('completed', { ...run(type, hold), success: true, observersOnly: true });\n    return serve(step, type);",
+    replace:
+      "step.emit('completed', { ...run(type, hold), success: true, observersOnly: true });\n    return undefined;",
   },
   {
     name: 'a success frees the resource for others',
-    find: "step.emit('completed', { ...about, dismissed });\n  return serve(step, type);",
-    replace: "step.emit('completed', { ...about, dismissed });\n  return undefined;",
+    find: "step.emit('completed', { ...run(type, hold), success: true, dismissed });\n  return serve(step, type);",
+    replace: "step.emit('completed', { ...run(type, hold), success: true, dismissed });\n  return undefined;",
   },
   {
     name: 'a fatal failure frees the resource for others',
@@ -284,7 +285,7 @@ const grant = [
     find: "request.claimed ? 'granted' : 'assigned'",
     replace: "request.claimed ? 'assigned' : 'granted'",
   },
-  { name: 'a hand-over keeps the binding', find: 'bound: request.bound ?? false', replace: 'bound: false' },
+  { name: 'a hand-over keeps the binding', find: 'boundAt: request.boundAt', replace: 'boundAt: undefined' },
   {
     name: 'a session needs no default lease',
     find: '(asker.sessionId === undefined ? policy.defaultLeaseMs : 0)',

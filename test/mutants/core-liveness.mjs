@@ -67,14 +67,18 @@ const liveness = [
   },
   {
     name: 'a hold is bound',
-    find: 'hold: { ...hold, bound: true }',
+    find: 'hold: { ...hold, boundAt }',
     replace: 'hold: { ...hold }',
   },
-  { name: 'a binding is written once', find: 'if (hold && !hold.bound) {', replace: 'if (hold) {' },
-  { name: 'a waiter is bound', find: '{ ...waiter, bound: true }', replace: 'waiter' },
+  {
+    name: 'a binding is written once',
+    find: 'if (hold && hold.boundAt !== boundAt) {',
+    replace: 'if (hold) {',
+  },
+  { name: 'a waiter is bound', find: '{ ...waiter, boundAt }', replace: 'waiter' },
   {
     name: 'a bound waiter is not written again',
-    find: 'if (!waiter || waiter.bound)',
+    find: 'if (!waiter || waiter.boundAt === boundAt)',
     replace: 'if (!waiter)',
   },
   {

@@ -15,7 +15,54 @@ const FEED_SPEC = 'src/locking/record-feed.spec.ts';
 const RECORD_SPEC = 'src/locking/records/record.spec.ts';
 const CLOCK_SPEC = 'src/locking/key-clock.spec.ts';
 const COUNTED_SPEC = 'src/locking/counted-references.spec.ts';
+const SLOT_SPEC = 'src/locking/resource-slot.spec.ts';
 const MANAGERS = 'test/property/managers';
+
+/** Slots at rest. */
+const resting = [
+  {
+    name: 'a resting slot remembers since when it is held',
+    file: SLOT,
+    find: 'KeyClock.resumed(key, this.heldSinceMs)',
+    replace: 'KeyClock.resumed(key, Infinity)',
+    tests: [SLOT_SPEC],
+  },
+  {
+    name: 'a slot with a waiter or a memory does not rest',
+    file: CLOCK,
+    find: 'return this.hold !== undefined && !this.marks && !this.waiters;',
+    replace: 'return true;',
+    tests: [SLOT_SPEC],
+  },
+  {
+    name: 'a slot with two holds does not rest',
+    file: SLOT,
+    find: 'clocks.length > 1 ||',
+    replace: '',
+    tests: [SLOT_SPEC],
+  },
+  {
+    name: 'a record in several parts does not rest',
+    file: SLOT,
+    find: ' || !isWholeInHead(record)',
+    replace: '',
+    tests: [SLOT_SPEC, MANAGERS],
+  },
+  {
+    name: 'what was used again is passed over once',
+    file: 'src/locking/recent-slots.ts',
+    find: "      slot.recency = 'used again';\n",
+    replace: '',
+    tests: [SLOT_SPEC],
+  },
+  {
+    name: 'a slot can rest after what was due in it',
+    file: SHARD,
+    find: 'deadlines.now() + RETRY_MS) : next);\n    this.leave(slot);',
+    replace: 'deadlines.now() + RETRY_MS) : next);',
+    tests: [SLOT_SPEC],
+  },
+];
 
 /** Serialising, combining and committing. */
 const committing = [
@@ -191,8 +238,8 @@ const following = [
   {
     name: 'after a compaction everything is listed again',
     file: FEED,
-    find: 'compacted: () => this.followAgain(partition),',
-    replace: 'compacted: () => undefined,',
+    find: '        this.followAgain(partition);\n      },',
+    replace: '      },',
     tests: [FEED_SPEC],
   },
   {
@@ -368,7 +415,7 @@ const storing = [
   {
     name: 'keys that crowd the head become items',
     file: RECORD,
-    find: 'if (head.length <= MAX_HEAD_BYTES / 3 || Buffer.byteLength(head) <= MAX_HEAD_BYTES) return head;',
+    find: 'if (Buffer.byteLength(head) <= MAX_HEAD_BYTES) return head;',
     replace: 'if (head.length >= 0) return head;',
     tests: [RECORD_SPEC],
   },
@@ -389,9 +436,8 @@ const storing = [
   {
     name: 'counts are written before the commit',
     file: SHARD,
-    find: '      await references.save(resourceId, counted, batch.state.references);\n',
-    replace:
-      '      void references.save(resourceId, counted, batch.state.references).catch(() => undefined);\n',
+    find: '      if (saving) await saving;\n',
+    replace: '      void saving?.catch(() => undefined);\n',
     tests: [COUNTED_SPEC],
   },
   {
@@ -411,4 +457,4 @@ const storing = [
 ];
 
 /** Each removes one promise of the manager; one of its tests must notice. */
-export default [...committing, ...following, ...expiring, ...storing];
+export default [...resting, ...committing, ...following, ...expiring, ...storing];

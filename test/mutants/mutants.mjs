@@ -2,6 +2,7 @@ import { askingMutants } from './core-asking.mjs';
 import { buildingBlockMutants } from './core-building-blocks.mjs';
 import { endingMutants } from './core-ending.mjs';
 import { livenessMutants } from './core-liveness.mjs';
+import { instanceMutants } from './instance-mutants.mjs';
 import managerMutants from './manager-mutants.mjs';
 
 /** What notices a mutant of the core. */
@@ -14,6 +15,7 @@ const CORE_TESTS = ['src/core/', 'test/property/core'];
 export const mutants = [
   ...withTests(CORE_TESTS, [...askingMutants, ...endingMutants, ...livenessMutants, ...buildingBlockMutants]),
   ...managerMutants,
+  ...instanceMutants,
 ];
 
 function withTests(tests, group) {

@@ -88,7 +88,7 @@ export function commandOf(action: Action, state: ResourceState, memory: Memory):
     case 'forget':
       return { kind: 'forget', type, upTo: memory.revisions.at(-1 - (action.pick % 8)) ?? 1 };
     case 'bind':
-      return { kind: 'bind', type, asker: who };
+      return { kind: 'bind', type, asker: who, at: '' };
     case 'end-session':
       return { kind: 'end-session', type, asker: who, error: 'session over' };
     case 'add-reference':

@@ -113,6 +113,8 @@ export function commandOf(intent: Intent, names: Names, state: ResourceState): C
     case 'add-reference':
     case 'release-reference':
       return { kind, nodeId: asker.nodeId };
+    case 'bind':
+      return { kind, type, asker, at: intent.subtype ?? '' };
     default:
       return { kind, type, asker };
   }

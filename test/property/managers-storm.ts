@@ -1,12 +1,14 @@
 import { expect } from 'vitest';
+import { type LockEvent } from '../../src/core/events.js';
+import { sameMoment } from '../../src/core/moment.js';
 import { someFaults } from '../support/faulty-store.js';
 import { DEFAULT_LOCK_POLICY } from '../support/lock-managers.js';
 import { pick, type Random, seeded } from '../support/random.js';
 import { SimulatedClock, settled } from '../support/simulated-clock.js';
 import { Crowd, RESOURCES } from './managers-crowd.js';
 import { checkAnswers, checkReferences } from './managers-acknowledged.js';
-import { eventsOf, ManagerSystem } from './managers-systems.js';
-import { Witness } from './managers-witness.js';
+import { eventsOf, type Instance, ManagerSystem } from './managers-systems.js';
+import { Witness, type Witnessed } from './managers-witness.js';
 
 const TIMES = { defaultLeaseMs: 600, claimTimeoutMs: 400, waiterTtlMs: 2000, completionTtlMs: 3000 };
 
@@ -39,7 +41,7 @@ export class Storm {
     };
     const failing = { rejected: pick(random, [0, 0.1]), unreadable: pick(random, [0, 0, 0.2]) };
     const faults = { ...someFaults(random, 2), ...failing };
-    this.system = new ManagerSystem(this.clock, policy, random, faults);
+    this.system = new ManagerSystem(this.clock, policy, random, faults, random() > 0.5);
     this.crowd = new Crowd(this.system, random);
   }
 
@@ -94,8 +96,11 @@ export class Storm {
   private async checkStreams(resourceId: string): Promise<void> {
     const all = this.witness.seen.filter((entry) => entry.resourceId === resourceId);
     for (const instance of this.system.instances) {
-      if (instance.gap) continue;
       const stream = eventsOf(instance, resourceId);
+      if (instance.gap) {
+        if (this.deaths === 0) checkGaps(instance, resourceId, stream, all);
+        continue;
+      }
       expect(stream).toEqual(all.slice(all.length - stream.length).map(({ event }) => event));
       if (this.deaths === 0) expect(stream).toHaveLength(all.length);
     }
@@ -126,4 +131,22 @@ export class Storm {
     }
     this.witness.checkExclusion(this.system.policy);
   }
+}
+
+/** What is missing in the stream of an instance is missing where it said so. */
+function checkGaps(
+  { gaps }: Instance,
+  resourceId: string,
+  stream: readonly LockEvent[],
+  all: readonly Witnessed[],
+): void {
+  const told = (after: number) => gaps.some((gap) => gap.resourceId === resourceId && gap.after === after);
+  let next = 0;
+  for (const [index, { moment }] of stream.entries()) {
+    const at = all.findIndex(({ event }) => sameMoment(event.moment, moment));
+    expect(at, 'what it published has happened').toBeGreaterThanOrEqual(next);
+    if (at > next) expect(told(index), `events of ${resourceId} were missed in silence`).toBe(true);
+    next = at + 1;
+  }
+  if (next < all.length) expect(told(stream.length), 'the last events were missed in silence').toBe(true);
 }

@@ -9,7 +9,7 @@ import { type LockPolicy } from '../../src/locking/lock-policy.js';
 import { readRecord } from '../../src/locking/record-reader.js';
 import { MemoryStateStore } from '../../src/stores/memory/memory-state-store.js';
 import { FaultyStore, type Faults } from '../support/faulty-store.js';
-import { startManager } from '../support/lock-managers.js';
+import { RestAtOnce, startManager } from '../support/lock-managers.js';
 import { type Random } from '../support/random.js';
 import { type SimulatedClock } from '../support/simulated-clock.js';
 
@@ -17,6 +17,8 @@ export interface Instance {
   readonly manager: LockManager;
   readonly store: FaultyStore;
   readonly events: { readonly resourceId: string; readonly event: LockEvent }[];
+  /** Where it said that it may have missed events: how many of the resource it had published before. */
+  readonly gaps: { readonly resourceId: string; readonly after: number }[];
   /** It has missed events: the feed it followed was compacted. */
   gap: boolean;
 }
@@ -31,6 +33,7 @@ export class ManagerSystem {
     readonly policy: LockPolicy,
     private readonly random: Random,
     private readonly faults: Faults,
+    private readonly shared = false,
   ) {
     this.inner = new MemoryStateStore(clock);
   }
@@ -42,13 +45,28 @@ export class ManagerSystem {
   }
 
   async newInstance(): Promise<Instance> {
-    const store = new FaultyStore(this.inner, this.random, this.faults);
-    const { manager, bus } = await startManager(store, this.clock, this.policy);
+    const store = new FaultyStore(this.inner, this.random, this.faults, this.shared);
+    const recent = this.instances.length % 2 === 0 ? new RestAtOnce() : undefined;
+    const { manager, bus } = await startManager(
+      store,
+      this.clock,
+      this.policy,
+      undefined,
+      recent,
+      this.random,
+    );
     const events: Instance['events'] = [];
+    const gaps: Instance['gaps'] = [];
+    bus.gaps$.subscribe(({ concerns }) => {
+      for (const resourceId of ['layer', 'other']) {
+        const published = events.filter((entry) => entry.resourceId === resourceId);
+        if (concerns(resourceId)) gaps.push({ resourceId, after: published.length });
+      }
+    });
     bus.events$.subscribe((batch) => {
       for (const event of batch.events) events.push({ resourceId: batch.resourceId, event });
     });
-    return { manager, store, events, gap: false };
+    return { manager, store, events, gaps, gap: false };
   }
 
   /** The process dies: nothing more is heard of it. */

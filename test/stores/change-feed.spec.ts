@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ChangeFeed, KEPT_CHARACTERS } from '../../src/stores/change-feed.js';
+import { ChangeFeed, KEPT_CHARACTERS, KEPT_CHARACTERS_WATCHED } from '../../src/stores/change-feed.js';
 import { type Cursor } from '../../src/stores/state-store.interface.js';
 
 const VALUE = 'x'.repeat(64 * 1024);
@@ -42,6 +42,19 @@ describe('ChangeFeed', () => {
     expect(inTime.told).toHaveLength(MORE_THAN_KEPT - 20);
     append(feed, MORE_THAN_KEPT + 1);
     expect(late.told).toEqual(['compacted']);
+  });
+
+  it('keeps less while somebody watches, so that what is kept dies young', async () => {
+    const feed = new ChangeFeed(0);
+    watch(feed, 0);
+    await Promise.resolve();
+    const kept = Math.floor(KEPT_CHARACTERS_WATCHED / VALUE.length) - 1;
+    for (let revision = 1; revision <= 20; revision++) append(feed, revision, VALUE);
+    const late = watch(feed, 20 - kept - 2);
+    const inTime = watch(feed, 20 - kept);
+    await Promise.resolve();
+    expect(late.told).toEqual(['compacted']);
+    expect(inTime.told).toHaveLength(kept);
   });
 
   it('finds its place in a long history, from every cursor', async () => {

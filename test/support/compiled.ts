@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import ts from 'typescript';
 
@@ -33,7 +33,7 @@ function begin(): void {
   process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
   rmSync(directory, { recursive: true, force: true });
   mkdirSync(directory, { recursive: true });
-  writeFileSync(join(directory, 'package.json'), '{ "type": "module" }');
+  copyFileSync(join(ROOT, 'package.json'), join(directory, 'package.json'));
 }
 
 function transpile(path: string): void {
@@ -43,9 +43,15 @@ function transpile(path: string): void {
   const { outputText } = ts.transpileModule(source, { compilerOptions: OPTIONS });
   mkdirSync(dirname(outputOf(path)), { recursive: true });
   writeFileSync(outputOf(path), outputText);
-  for (const [, imported] of outputText.matchAll(/\bfrom '(\.[^']+)\.js'/g)) {
+  for (const [, imported] of outputText.matchAll(/\b(?:from |import\()'(\.[^']+)\.js'/g)) {
     transpile(join(dirname(path), `${imported}.ts`));
   }
+  for (const [, script] of outputText.matchAll(/'(\.[^']+\.lua)'/g)) copy(join(dirname(path), script!));
+}
+
+function copy(path: string): void {
+  mkdirSync(dirname(outputOf(path)), { recursive: true });
+  copyFileSync(join(ROOT, path), outputOf(path));
 }
 
 function outputOf(path: string): string {

@@ -44,6 +44,7 @@ export class FaultyStore implements StateStore {
     private readonly inner: StateStore,
     private readonly random: Random,
     public faults: Faults,
+    readonly shared = false,
   ) {}
 
   get partitionCount(): number {
@@ -86,9 +87,9 @@ export class FaultyStore implements StateStore {
     return commits.map(({ partition, writes }) => this.commit(partition, writes));
   }
 
-  async list(partition: number): Promise<Listing> {
+  async list(partition: number, prefix?: string): Promise<Listing> {
     await this.delay();
-    return this.inner.list(partition);
+    return this.inner.list(partition, prefix);
   }
 
   watch(partition: number, cursor: Cursor, observer: WatchObserver): Unwatch {
@@ -115,6 +116,16 @@ export class FaultyStore implements StateStore {
     }
   }
 
+  /** The connection over which it watches is lost. */
+  interrupt(): void {
+    for (const watch of this.watches) watch.interrupt();
+  }
+
+  /** And is back. */
+  resume(): void {
+    for (const watch of this.watches) watch.resume();
+  }
+
   /** What was late arrives. */
   async applyLate(): Promise<void> {
     for (const { partition, writes } of this.late.splice(0)) await this.inner.commit(partition, writes);
@@ -123,6 +134,10 @@ export class FaultyStore implements StateStore {
   /** The process is gone: nothing it asked for is ever answered. */
   cutOff(): void {
     this.cut = true;
+    this.unwatchAll();
+  }
+
+  protected unwatchAll(): void {
     for (const watch of this.watches) watch.end();
     this.watches.clear();
   }
@@ -153,6 +168,7 @@ class HeldWatch implements WatchObserver {
   unwatch: Unwatch = () => undefined;
   private held: (readonly Change[])[] = [];
   private over = false;
+  private away = false;
 
   constructor(
     readonly observer: WatchObserver,
@@ -161,11 +177,22 @@ class HeldWatch implements WatchObserver {
 
   committed(changes: readonly Change[]): void {
     this.held.push(changes);
-    if (!this.holdsBack()) this.deliver(Infinity);
+    if (!this.away && !this.holdsBack()) this.deliver(Infinity);
   }
 
   compacted(): void {
     if (!this.over) this.observer.compacted();
+  }
+
+  interrupt(): void {
+    this.away = true;
+    this.observer.interrupted?.();
+  }
+
+  resume(): void {
+    this.away = false;
+    this.deliver(Infinity);
+    this.observer.resumed?.();
   }
 
   deliver(commits: number): void {

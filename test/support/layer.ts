@@ -13,6 +13,8 @@ import { type LockPolicy } from '../../src/locking/lock-policy.js';
 import { type RefCountStorage } from '../../src/refcount/ref-count-storage.interface.js';
 import { MemoryStateStore } from '../../src/stores/memory/memory-state-store.js';
 import { type StateStore } from '../../src/stores/state-store.interface.js';
+import { type EventBus, type Gap } from '../../src/subscriptions/event-bus.js';
+import { type Random } from '../../src/common/random.interface.js';
 import { startManager } from './lock-managers.js';
 import { SimulatedClock } from './simulated-clock.js';
 import { WrappedStore } from './wrapped-store.js';
@@ -83,20 +85,25 @@ export interface Bench {
   readonly layer: Layer;
   /** What the manager has published, in order. */
   readonly events: LockEvent[];
+  /** Where it has missed something. */
+  readonly gaps: Gap[];
+  readonly bus: EventBus;
 }
 
 /** A manager over a store that the test can step into; over the same one again, if given. */
 export async function bench(
   policy: Partial<LockPolicy> = {},
-  over: { clock?: SimulatedClock; store?: StateStore; refCounts?: RefCountStorage } = {},
+  over: { clock?: SimulatedClock; store?: StateStore; refCounts?: RefCountStorage; random?: Random } = {},
 ): Promise<Bench> {
   const clock = over.clock ?? new SimulatedClock();
   const store = new WrappedStore(over.store ?? new MemoryStateStore(clock));
   if (!over.store) await store.open();
-  const { manager, bus } = await startManager(store, clock, policy, over.refCounts);
+  const { manager, bus } = await startManager(store, clock, policy, over.refCounts, undefined, over.random);
   const events: LockEvent[] = [];
   bus.events$.subscribe((batch) => events.push(...batch.events));
-  return { clock, store, manager, layer: new Layer(manager), events };
+  const gaps: Gap[] = [];
+  bus.gaps$.subscribe((gap) => gaps.push(gap));
+  return { clock, store, manager, layer: new Layer(manager), events, gaps, bus };
 }
 
 /** A promise and the means to keep it. */

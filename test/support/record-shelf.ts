@@ -82,10 +82,11 @@ export class RecordShelf {
     this.revision += 7;
     this.apply(encoded.writes);
     const { revision } = this;
-    this.state = settle(batch.state, revision);
     this.events = batch.events.map((event) => settleEvent(event, revision));
     const { head, spilled } = encoded;
-    this.record = head === undefined ? NO_RECORD : { state: this.state, revision, spilled };
+    const state = settle(batch.state, revision);
+    this.record = head === undefined ? NO_RECORD : { state, head, revision, spilled };
+    this.state = this.record.state;
   }
 
   private apply(writes: readonly Write[]): void {

@@ -93,8 +93,8 @@ export class ResourceDriver {
     return this.run({ kind: 'claim', type, asker: asker(who), ...options }).changed;
   }
 
-  bind(type: string, who: string): boolean {
-    return this.run({ kind: 'bind', type, asker: asker(who) }).changed;
+  bind(type: string, who: string, at = ''): boolean {
+    return this.run({ kind: 'bind', type, asker: asker(who), at }).changed;
   }
 
   spend(type: string, who: string, moment: Moment): boolean {

@@ -29,6 +29,10 @@ export class WrappedStore implements StateStore {
     return this.inner.partitionCount;
   }
 
+  get shared(): boolean {
+    return this.inner.shared ?? false;
+  }
+
   open(): Promise<void> {
     return this.inner.open();
   }

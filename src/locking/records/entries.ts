@@ -11,12 +11,24 @@ import {
 
 /*
  * How the pieces of a record are written: JSON arrays with the fields below, so that a million of them stay small and
- * quick to parse. A revision of 0 means "the commit that wrote this item" and is read as that commit's revision. The order of the fields may only
+ * quick to parse. They are written as text at once: that takes a sixth of the time of making arrays of them first, and
+ * every commit does it. A revision of 0 means "the commit that wrote this item" and is read as that commit's revision. The order of the fields may only
  * change together with `FORMAT_VERSION`.
  */
 
 type Maybe<T> = T | null;
 type StoredMoment = [revision: number, n: number];
+
+/** 1: bound where there is only one instance, which has no name. */
+type StoredBinding = 0 | 1 | string;
+
+function writeBinding(boundAt: string | undefined): string {
+  return boundAt === undefined ? '0' : boundAt === '' ? '1' : text(boundAt);
+}
+
+function readBinding(stored: StoredBinding): string | undefined {
+  return stored === 0 ? undefined : stored === 1 ? '' : stored;
+}
 
 export type StoredHold = [
   nodeId: string,
@@ -28,32 +40,22 @@ export type StoredHold = [
   requestedAtMs: number,
   acquiredAtMs: number,
   claimed: 0 | 1,
-  bound: 0 | 1,
+  boundAt: StoredBinding,
   ticket: Maybe<StoredMoment>,
   n: number,
 ];
 
-export function writeHold(hold: Hold): StoredHold {
-  return [
-    hold.nodeId,
-    hold.sessionId ?? null,
-    hold.subtype ?? null,
-    hold.token,
-    hold.renewed,
-    hold.leaseMs,
-    hold.requestedAtMs,
-    hold.acquiredAtMs,
-    hold.claimed ? 1 : 0,
-    hold.bound ? 1 : 0,
-    hold.ticket ? writeMoment(hold.ticket) : null,
-    hold.n,
-  ];
+export function writeHold(hold: Hold): string {
+  const { nodeId, sessionId, subtype, token, renewed, leaseMs, requestedAtMs, acquiredAtMs, ticket, n } =
+    hold;
+  const moment = ticket ? writeMoment(ticket) : 'null';
+  return `[${text(nodeId)},${text(sessionId)},${text(subtype)},${token},${renewed},${leaseMs},${requestedAtMs},${acquiredAtMs},${bit(hold.claimed)},${writeBinding(hold.boundAt)},${moment},${n}]`;
 }
 
 export function readHold(stored: StoredHold, commit: number): Hold {
   const [nodeId, sessionId, subtype, token, renewed, leaseMs, requestedAtMs, acquiredAtMs] = stored;
   const claimed = stored[8];
-  const bound = stored[9];
+  const boundAt = stored[9];
   const ticket = stored[10];
   return {
     nodeId,
@@ -66,7 +68,7 @@ export function readHold(stored: StoredHold, commit: number): Hold {
     acquiredAtMs,
     ticket: ticket ? readMoment(ticket, commit) : undefined,
     claimed: claimed === 1,
-    bound: bound === 1,
+    boundAt: readBinding(boundAt),
     n: stored[11],
   };
 }
@@ -80,25 +82,16 @@ export type StoredWaiter = [
   requestedAtMs: number,
   leaseMs: Maybe<number>,
   absent: 0 | 1,
-  bound: 0 | 1,
+  boundAt: StoredBinding,
 ];
 
-export function writeWaiter(waiter: Waiter): StoredWaiter {
-  return [
-    waiter.nodeId,
-    waiter.sessionId ?? null,
-    waiter.subtype ?? null,
-    writeMoment(waiter.ticket),
-    waiter.renewed,
-    waiter.requestedAtMs,
-    waiter.leaseMs ?? null,
-    waiter.absent ? 1 : 0,
-    waiter.bound ? 1 : 0,
-  ];
+export function writeWaiter(waiter: Waiter): string {
+  const { nodeId, sessionId, subtype, ticket, renewed, requestedAtMs, leaseMs } = waiter;
+  return `[${text(nodeId)},${text(sessionId)},${text(subtype)},${writeMoment(ticket)},${renewed},${requestedAtMs},${number(leaseMs)},${bit(waiter.absent)},${writeBinding(waiter.boundAt)}]`;
 }
 
 export function readWaiter(stored: StoredWaiter, commit: number): Waiter {
-  const [nodeId, sessionId, subtype, ticket, renewed, requestedAtMs, leaseMs, absent, bound] = stored;
+  const [nodeId, sessionId, subtype, ticket, renewed, requestedAtMs, leaseMs, absent, boundAt] = stored;
   return {
     nodeId,
     sessionId: sessionId ?? undefined,
@@ -108,7 +101,7 @@ export function readWaiter(stored: StoredWaiter, commit: number): Waiter {
     requestedAtMs,
     leaseMs: leaseMs ?? undefined,
     absent: absent === 1,
-    bound: bound === 1,
+    boundAt: readBinding(boundAt),
   };
 }
 
@@ -122,16 +115,9 @@ export type StoredOutcome = [
   atMs: number,
 ];
 
-export function writeOutcome(outcome: Outcome): StoredOutcome {
-  return [
-    writeMoment(outcome.moment),
-    outcome.success ? 1 : 0,
-    outcome.code ?? null,
-    outcome.error,
-    outcome.nodeId,
-    outcome.token ?? null,
-    outcome.atMs,
-  ];
+export function writeOutcome(outcome: Outcome): string {
+  const { moment, code, error, nodeId, token, atMs } = outcome;
+  return `[${writeMoment(moment)},${bit(outcome.success)},${text(code)},${text(error)},${text(nodeId)},${number(token)},${atMs}]`;
 }
 
 export function readOutcome(stored: StoredOutcome, commit: number): Outcome {
@@ -150,12 +136,13 @@ export function readOutcome(stored: StoredOutcome, commit: number): Outcome {
 /** An outcome is written with the first of those dismissed by it; the others share it. */
 export type StoredDismissal = [nodeId: string, sessionId: Maybe<string>, outcome?: StoredOutcome];
 
-export function writeDismissals(dismissals: readonly Dismissal[]): StoredDismissal[] {
-  return dismissals.map(({ nodeId, sessionId, outcome }, i) =>
+export function writeDismissals(dismissals: readonly Dismissal[]): string {
+  const entries = dismissals.map(({ nodeId, sessionId, outcome }, i) =>
     i > 0 && dismissals[i - 1]!.outcome === outcome
-      ? [nodeId, sessionId ?? null]
-      : [nodeId, sessionId ?? null, writeOutcome(outcome)],
+      ? `[${text(nodeId)},${text(sessionId)}]`
+      : `[${text(nodeId)},${text(sessionId)},${writeOutcome(outcome)}]`,
   );
+  return `[${entries.join()}]`;
 }
 
 export function readDismissals(stored: readonly StoredDismissal[], commit: number): Dismissal[] {
@@ -177,17 +164,9 @@ export type StoredLastRelease = [
   nextHolder: Maybe<string>,
 ];
 
-export function writeLastRelease(last: LastRelease): StoredLastRelease {
-  return [
-    last.nodeId,
-    last.sessionId ?? null,
-    writeMoment(last.moment),
-    last.token,
-    last.success ? 1 : 0,
-    last.error,
-    last.fatal ? 1 : 0,
-    last.nextHolder ?? null,
-  ];
+export function writeLastRelease(last: LastRelease): string {
+  const { nodeId, sessionId, moment, token, error, nextHolder } = last;
+  return `[${text(nodeId)},${text(sessionId)},${writeMoment(moment)},${token},${bit(last.success)},${text(error)},${bit(last.fatal)},${text(nextHolder)}]`;
 }
 
 export function readLastRelease(stored: StoredLastRelease, commit: number): LastRelease {
@@ -206,8 +185,8 @@ export function readLastRelease(stored: StoredLastRelease, commit: number): Last
 
 export type StoredReference = [nodeId: string, sinceMs: Maybe<number>];
 
-export function writeReference(reference: Reference): StoredReference {
-  return [reference.nodeId, reference.sinceMs ?? null];
+export function writeReference({ nodeId, sinceMs }: Reference): string {
+  return `[${text(nodeId)},${number(sinceMs)}]`;
 }
 
 export function readReference([nodeId, sinceMs]: StoredReference): Reference {
@@ -230,22 +209,10 @@ export type StoredEvent = [
   sinceMs: Maybe<number>,
 ];
 
-export function writeEvent(event: LockEvent): StoredEvent {
-  return [
-    event.name,
-    event.moment.n,
-    event.type,
-    event.nodeId,
-    event.sessionId ?? null,
-    event.success ? 1 : 0,
-    event.error,
-    event.token ?? null,
-    event.atMs,
-    event.dismissed,
-    event.referenceCount,
-    event.observersOnly ? 1 : 0,
-    event.sinceMs ?? null,
-  ];
+export function writeEvent(event: LockEvent): string {
+  const { name, moment, type, nodeId, sessionId, error, token, atMs, dismissed, referenceCount, sinceMs } =
+    event;
+  return `["${name}",${moment.n},${text(type)},${text(nodeId)},${text(sessionId)},${bit(event.success)},${text(error)},${number(token)},${atMs},${dismissed},${referenceCount},${bit(event.observersOnly)},${number(sinceMs)}]`;
 }
 
 /** Of the commit with this revision: a record keeps the events of its last commit only. */
@@ -271,8 +238,20 @@ export function readEvent(stored: StoredEvent, revision: number): LockEvent {
 
 export type StoredChunk<E = unknown> = [id: number, bytes: number, entries: E[]];
 
-function writeMoment(moment: Moment): StoredMoment {
-  return [moment.revision, moment.n];
+function writeMoment({ revision, n }: Moment): string {
+  return `[${revision},${n}]`;
+}
+
+function text(value: string | undefined): string {
+  return value === undefined ? 'null' : JSON.stringify(value);
+}
+
+function number(value: number | undefined): number | null {
+  return value ?? null;
+}
+
+function bit(value: boolean): 0 | 1 {
+  return value ? 1 : 0;
 }
 
 function readMoment([revision, n]: StoredMoment, commit: number): Moment {

@@ -21,8 +21,14 @@ export function keyPart(type: string): string {
   return `k${type}`;
 }
 
-/** Which resource an item belongs to, and which part of it (none: the head). Other things live in the store too. */
-export function parseItemKey(key: string): { resourceId: string; part: string | undefined } | undefined {
+/** Which resource an item belongs to, and which part of it (none: the head). */
+export interface ItemName {
+  readonly resourceId: string;
+  readonly part: string | undefined;
+}
+
+/** Other things live in the store too. */
+export function parseItemKey(key: string): ItemName | undefined {
   if (!key.startsWith(RESOURCES)) return undefined;
   const end = key.indexOf(SEPARATOR);
   if (end < 0) return { resourceId: key.slice(RESOURCES.length), part: undefined };

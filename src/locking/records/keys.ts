@@ -1,4 +1,4 @@
-import { type KeyState, NO_DISMISSALS, NO_LANES } from '../../core/state.js';
+import { type KeyState, type Lane, NO_DISMISSALS, NO_LANES } from '../../core/state.js';
 import {
   readHold,
   readLastRelease,
@@ -33,18 +33,20 @@ export interface StoredKey {
   readonly x?: StoredLastRelease;
 }
 
-export function writeKey(key: KeyState, sink: PartSink): StoredKey {
-  return {
-    t: key.type,
-    ...(key.hold && { h: writeHold(key.hold) }),
-    ...(key.lanes.length > 0 && {
-      l: key.lanes.map((lane) => [lane.name, writeList(WAITERS, lane.waiters, sink)]),
-    }),
-    ...(key.success && { s: writeOutcome(key.success) }),
-    ...(key.failure && { f: writeOutcome(key.failure) }),
-    ...(key.dismissals.size > 0 && { d: writeList(DISMISSALS, key.dismissals, sink) }),
-    ...(key.lastRelease && { x: writeLastRelease(key.lastRelease) }),
-  };
+export function writeKey(key: KeyState, sink: PartSink): string {
+  const { type, hold, lanes, success, failure, dismissals, lastRelease } = key;
+  let text = `{"t":${JSON.stringify(type)}`;
+  if (hold) text += `,"h":${writeHold(hold)}`;
+  if (lanes.length > 0) text += `,"l":[${lanes.map((lane) => writeLane(lane, sink)).join()}]`;
+  if (success) text += `,"s":${writeOutcome(success)}`;
+  if (failure) text += `,"f":${writeOutcome(failure)}`;
+  if (dismissals.size > 0) text += `,"d":${writeList(DISMISSALS, dismissals, sink)}`;
+  if (lastRelease) text += `,"x":${writeLastRelease(lastRelease)}`;
+  return `${text}}`;
+}
+
+function writeLane({ name, waiters }: Lane, sink: PartSink): string {
+  return `[${JSON.stringify(name)},${writeList(WAITERS, waiters, sink)}]`;
 }
 
 export function readKey(stored: StoredKey, revision: number, source: PartSource): KeyState {

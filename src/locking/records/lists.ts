@@ -29,7 +29,7 @@ import { chunkPart } from './item-keys.js';
 interface ListFormat<T extends Asker, E> {
   readonly shape: EntryShape<T>;
   readonly empty: ChunkedList<T>;
-  write(entries: readonly T[]): E[];
+  write(entries: readonly T[]): string;
   /** Entries of the item with this revision. */
   read(stored: E[], revision: number): T[];
 }
@@ -37,7 +37,7 @@ interface ListFormat<T extends Asker, E> {
 export const WAITERS: ListFormat<Waiter, StoredWaiter> = {
   shape: waiterShape,
   empty: NO_WAITERS,
-  write: (entries) => entries.map(writeWaiter),
+  write: (entries) => `[${entries.map(writeWaiter).join()}]`,
   read: (stored, revision) => stored.map((waiter) => readWaiter(waiter, revision)),
 };
 
@@ -51,7 +51,7 @@ export const DISMISSALS: ListFormat<Dismissal, StoredDismissal> = {
 export const REFERENCES: ListFormat<Reference, StoredReference> = {
   shape: referenceShape,
   empty: NO_REFERENCES,
-  write: (entries) => entries.map(writeReference),
+  write: (entries) => `[${entries.map(writeReference).join()}]`,
   read: (stored) => stored.map(readReference),
 };
 
@@ -78,14 +78,19 @@ export function writeList<T extends Asker, E>(
   format: ListFormat<T, E>,
   list: ChunkedList<T>,
   sink: PartSink,
-): StoredList<E> {
-  return list.chunks.map((chunk) => {
+): string {
+  if (list.size === 0) return '[]';
+  const chunks = list.chunks.map((chunk) => {
+    if (!isOwnItem(chunk)) return writeChunk(format, chunk);
     const changed = chunk.revision === THIS_COMMIT;
-    if (!isOwnItem(chunk)) return [chunk.id, chunk.bytes, format.write(chunk.entries)];
-    const stored = changed ? [chunk.id, chunk.bytes, format.write(chunk.entries)] : undefined;
-    sink(chunkPart(chunk.id), chunk.revision, stored && JSON.stringify(stored));
+    sink(chunkPart(chunk.id), chunk.revision, changed ? writeChunk(format, chunk) : undefined);
     return chunk.id;
   });
+  return `[${chunks.join()}]`;
+}
+
+function writeChunk<T extends Asker, E>(format: ListFormat<T, E>, { id, bytes, entries }: Chunk<T>): string {
+  return `[${id},${bytes},${format.write(entries)}]`;
 }
 
 export function readList<T extends Asker, E>(

@@ -152,7 +152,13 @@ describe('a stored record', () => {
       return { kind: 'withdraw', type: 'scan', asker, error: LONGEST_ERROR };
     });
     const { events, state: next } = combine(shelf.state, leaving, 0, DEFAULT_POLICY);
-    const { writes } = encodeRecord('layer', { state, revision: 1, spilled: [] }, next, events, 'id');
+    const { writes } = encodeRecord(
+      'layer',
+      { state, head: '', revision: 1, spilled: [] },
+      next,
+      events,
+      'id',
+    );
     for (const write of writes) {
       if ('put' in write) expect(Buffer.byteLength(write.put)).toBeLessThanOrEqual(MAX_VALUE_BYTES);
     }

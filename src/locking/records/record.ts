@@ -20,6 +20,8 @@ const INLINE_EVENTS_BYTES = 8 * 1024;
 /** A resource as it is in the store: one head item and, when it is large, parts beside it. */
 export interface StoredRecord {
   readonly state: ResourceState;
+  /** Text of the head; empty when there is none. */
+  readonly head: string;
   /** Of the head; 0 when there is none. */
   readonly revision: number;
   /** Parts other than chunks; written anew with every commit, so that their revision is the head's. */
@@ -28,7 +30,7 @@ export interface StoredRecord {
 
 const NO_PARTS: readonly string[] = [];
 
-export const NO_RECORD: StoredRecord = { state: EMPTY_STATE, revision: 0, spilled: NO_PARTS };
+export const NO_RECORD: StoredRecord = { state: EMPTY_STATE, head: '', revision: 0, spilled: NO_PARTS };
 
 /**
  * Stands last in a head, followed by the events or `null`: whoever only wants the state need not parse them. Events are
@@ -59,6 +61,9 @@ export interface EncodedRecord {
   readonly spilled: readonly string[];
 }
 
+/** Of the next record: its parts, with the text of those that the commit writes. */
+type Parts = Map<string, { readonly revision: number; readonly text: string | undefined }>;
+
 /** The writes that turn the stored record into the next state. Every commit writes the head: it guards all parts. */
 export function encodeRecord(
   resourceId: string,
@@ -67,13 +72,13 @@ export function encodeRecord(
   events: readonly LockEvent[],
   commitId: string,
 ): EncodedRecord {
-  const parts = new Map<string, { revision: number; text: string | undefined }>();
+  const parts: Parts = new Map();
   const gone = isIdle(next) && events.length === 0;
   const head = gone ? undefined : encodeHead(next, events, commitId, parts);
   const writes: Write[] = [];
   const headWrite = write(headKey(resourceId), base.revision, head);
   if (headWrite) writes.push(headWrite);
-  const before = partRevisions(base);
+  const before = isWholeInHead(base) ? NO_PART_REVISIONS : partRevisions(base);
   for (const [part, { text }] of parts) {
     const put =
       text === undefined ? undefined : write(partKey(resourceId, part), before.get(part) ?? 0, text);
@@ -98,42 +103,36 @@ function encodeHead(
   state: ResourceState,
   events: readonly LockEvent[],
   commitId: string,
-  parts: Map<string, { revision: number; text: string | undefined }>,
+  parts: Parts,
 ): string {
   const sink = (part: string, revision: number, text: string | undefined) =>
     void parts.set(part, { revision, text });
-  const keys: (StoredKey | string)[] = state.keys.map((key) => writeKey(key, sink));
+  let keys = state.keys.map((key) => writeKey(key, sink));
   const references = writeList(REFERENCES, state.references, sink);
-  const storedEvents = events.map(writeEvent);
-  let ownEvents = false;
+  const storedEvents = `[${events.map(writeEvent).join()}]`;
+  let inlineEvents = storedEvents;
   const spillEvents = () => {
-    ownEvents = true;
-    sink(EVENTS_PART, 0, JSON.stringify(storedEvents));
+    inlineEvents = 'null';
+    sink(EVENTS_PART, 0, storedEvents);
   };
-  if (events.length > 16 && JSON.stringify(storedEvents).length > INLINE_EVENTS_BYTES) spillEvents();
+  if (storedEvents.length > INLINE_EVENTS_BYTES) spillEvents();
   const assemble = () => {
-    const head: StoredHead = {
-      v: FORMAT_VERSION,
-      c: commitId,
-      n: state.nextChunkId,
-      k: keys,
-      r: references,
-      ...(parts.size > 0 && {
-        p: Object.fromEntries(Array.from(parts, ([part, { revision }]) => [part, revision])),
-      }),
-    };
-    const eventsOrNull = ownEvents ? 'null' : JSON.stringify(storedEvents);
-    return `${JSON.stringify(head).slice(0, -1)}${EVENTS_FIELD}${eventsOrNull}}`;
+    const needed = parts.size > 0 ? `,"p":${writeRevisions(parts)}` : '';
+    return `{"v":${FORMAT_VERSION},"c":"${commitId}","n":${state.nextChunkId},"k":[${keys.join()}],"r":${references}${needed}${EVENTS_FIELD}${inlineEvents}}`;
   };
   const head = assemble();
-  if (head.length <= MAX_HEAD_BYTES / 3 || Buffer.byteLength(head) <= MAX_HEAD_BYTES) return head;
+  if (Buffer.byteLength(head) <= MAX_HEAD_BYTES) return head;
   if (events.length > 0) spillEvents();
-  for (const [index, key] of keys.entries()) {
-    const { type } = state.keys[index]!;
-    sink(keyPart(type), 0, JSON.stringify(key));
-    keys[index] = type;
-  }
+  keys = state.keys.map(({ type }, index) => {
+    sink(keyPart(type), 0, keys[index]!);
+    return JSON.stringify(type);
+  });
   return assemble();
+}
+
+function writeRevisions(parts: Parts): string {
+  const revisions = Array.from(parts, ([part, { revision }]) => `${JSON.stringify(part)}:${revision}`);
+  return `{${revisions.join()}}`;
 }
 
 /** The parts a stored record has now, each with the revision its next write must expect. */
@@ -170,10 +169,27 @@ export function decodeHead(resourceId: string, text: string, revision: number): 
     },
     record: (source) => ({
       state: readState(head, revision, source),
+      head: text,
       revision,
       spilled: spilledOf(parts),
     }),
   };
+}
+
+/** Whether all of the record is in its head, so that the head's text alone can stand for it. */
+export function isWholeInHead({ state, spilled }: StoredRecord): boolean {
+  let whole = spilled.length === 0;
+  forEachChunk(state, (chunk) => (whole &&= !isOwnItem(chunk)));
+  return whole;
+}
+
+/** The record again of which the head is the whole. */
+export function recordOfHead(resourceId: string, text: string, revision: number): StoredRecord {
+  return decodeHead(resourceId, text, revision).record(noParts);
+}
+
+export function noParts(): never {
+  throw new TypeError('a head without parts asks for none');
 }
 
 const NO_PART_REVISIONS: ReadonlyMap<string, number> = new Map();

@@ -16,9 +16,10 @@ export function askerOf({ node_id, session_id }: Pick<AskerDto, 'node_id' | 'ses
 }
 
 /** Another key's ticket is bad input; another node's is ignored. */
-export function ticketMoment(request: Ticketed, others: FieldProblems = {}): Moment | undefined {
+export function ticketMoment(request: Ticketed, others?: FieldProblems): Moment | undefined {
   const { ticket, type, resource_id, node_id } = request;
   const given = ticket !== undefined && ticket !== null;
+  if (!given && !others) return undefined;
   const reading = given ? readTicket(ticket, type, resource_id, node_id) : undefined;
   assertFields({ ...others, ticket: reading?.kind === 'invalid' ? reading.error : undefined });
   return reading?.kind === 'ticket' ? reading.moment : undefined;
@@ -27,11 +28,7 @@ export function ticketMoment(request: Ticketed, others: FieldProblems = {}): Mom
 type Ticketed = AskerDto & { readonly ticket?: string };
 
 /** `others`: what else is wrong with it, to be named together with what is found here. */
-export function acquireOf(
-  request: LockRequestDto,
-  sessionEnded: boolean,
-  others: FieldProblems = {},
-): Acquire {
+export function acquireOf(request: LockRequestDto, sessionEnded: boolean, others?: FieldProblems): Acquire {
   return {
     kind: 'acquire',
     type: request.type,

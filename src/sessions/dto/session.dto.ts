@@ -6,6 +6,8 @@ import { IsNodeId, IsSessionId } from '../../common/validation/decorators.js';
 const MIN_TTL_MS = 100;
 const MAX_TTL_MS = 86_400_000;
 
+const SESSION_ID = 'LOf1wRrgfdj-rYIJkjgn5A';
+
 export class CreateSessionDto {
   @ApiProperty({ example: 'node-1' })
   @IsNodeId()
@@ -20,30 +22,36 @@ export class CreateSessionDto {
 }
 
 export class SessionParamDto {
-  @ApiProperty()
+  @ApiProperty({ example: SESSION_ID, description: 'The session, as it was answered when it was opened.' })
   @IsSessionId()
   readonly id!: string;
 }
 
 export class SessionDto {
-  @ApiProperty()
+  @ApiProperty({ example: SESSION_ID })
   readonly session_id!: string;
 
-  @ApiProperty()
+  @ApiProperty({ example: 'node-1' })
   readonly node_id!: string;
 
-  @ApiProperty({ description: 'Count what it holds as yours only for this time after sending a renewal.' })
+  @ApiProperty({
+    example: 10_000,
+    description: 'Count what it holds as yours only for this time after sending a renewal.',
+  })
   readonly ttl_ms!: number;
 }
 
 export class SessionRenewedDto {
-  @ApiProperty()
+  @ApiProperty({ example: true })
   readonly renewed!: boolean;
 
-  @ApiProperty()
+  @ApiProperty({ example: SESSION_ID })
   readonly session_id!: string;
 
-  @ApiProperty()
+  @ApiProperty({
+    example: 10_000,
+    description: 'It is open for this time again, from when the renewal was sent.',
+  })
   readonly ttl_ms!: number;
 }
 
@@ -51,6 +59,6 @@ export class SessionEndedDto {
   @ApiProperty({ description: 'Also of a session that is not there: the first answer may have been lost.' })
   readonly ended!: boolean;
 
-  @ApiProperty()
+  @ApiProperty({ example: SESSION_ID })
   readonly session_id!: string;
 }

@@ -137,7 +137,7 @@ export function commitContract(test: ContractTest): void {
     assert.equal((await listAll(store)).items.length, 2);
   });
 
-  test('commitMany judges its commits independently and in order', async (store) => {
+  test('commitMany judges its commits independently, and in order those that write one key', async (store) => {
     const outcomes = await Promise.all(
       store.commitMany([
         { partition: PARTITION, writes: [put('a', 'absent', 'first')] },
@@ -149,7 +149,7 @@ export function commitContract(test: ContractTest): void {
       outcomes.map((outcome) => outcome.status),
       ['committed', 'conflict', 'committed'],
     );
-    assert.ok(revisionOf(outcomes[2]!) > revisionOf(outcomes[0]!));
+    assert.notEqual(revisionOf(outcomes[2]!), revisionOf(outcomes[0]!));
     assert.equal((await getOne(store, 'a'))?.value, 'first');
     assert.deepEqual(store.commitMany([]), []);
   });

@@ -66,6 +66,8 @@ export function byKey(items: Iterable<Item>): Map<string, Item> {
 /** A watch that remembers what it was shown and lets a test wait for more without a clock. */
 export class Recorder implements WatchObserver {
   readonly commits: (readonly Change[])[] = [];
+  /** Commits shown when the engine was no longer heard, and when it was again. */
+  readonly silences: { readonly from: number; to?: number }[] = [];
   isCompacted = false;
   readonly unwatch: Unwatch;
   private waiting: { done: () => boolean; resolve: () => void }[] = [];
@@ -81,6 +83,21 @@ export class Recorder implements WatchObserver {
 
   compacted(): void {
     this.isCompacted = true;
+    this.wake();
+  }
+
+  interrupted(): void {
+    assert.ok(
+      this.silences.every(({ to }) => to !== undefined),
+      'interrupted twice',
+    );
+    this.silences.push({ from: this.commits.length });
+  }
+
+  resumed(): void {
+    const silence = this.silences.at(-1);
+    assert.ok(silence && silence.to === undefined, 'resumed without having been interrupted');
+    silence.to = this.commits.length;
     this.wake();
   }
 

@@ -84,7 +84,7 @@ function randomFrom(seed: number): () => number {
   };
 }
 
-/** The model is a map: a batch of commits is applied to it one by one, as the store must. */
+/** The model is a map: a batch of commits is applied to it one by one, which for each key is what the store must do. */
 class History {
   private store: StateStore;
   private readonly model = new Map<string, Item>();
@@ -123,17 +123,22 @@ class History {
   private async commitBatch(): Promise<void> {
     const batch = Array.from({ length: 1 + this.below(6) }, () => this.someWrites());
     const outcomes = this.store.commitMany(batch.map((writes) => ({ partition: PARTITION, writes })));
+    const made: number[] = [];
     for (const [n, writes] of batch.entries()) {
       const outcome = await outcomes[n]!;
       const holds = writes.every(({ key, expect }) => (this.model.get(key)?.revision ?? 'absent') === expect);
       assert.equal(outcome.status, holds ? 'committed' : 'conflict');
-      if (holds) this.apply(writes, revisionOf(outcome));
+      if (!holds) continue;
+      made.push(revisionOf(outcome));
+      this.apply(writes, made.at(-1)!);
     }
+    assert.equal(new Set(made).size, made.length, 'a revision was given out twice');
+    for (const revision of made)
+      assert.ok(revision > this.newest, `revision ${revision} after ${this.newest}`);
+    this.newest = Math.max(this.newest, ...made);
   }
 
   private apply(writes: readonly Write[], revision: number): void {
-    assert.ok(revision > this.newest, `revision ${revision} after ${this.newest}`);
-    this.newest = revision;
     for (const write of writes) {
       if ('put' in write) this.model.set(write.key, { key: write.key, revision, value: write.put });
       else this.model.delete(write.key);

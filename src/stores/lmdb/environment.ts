@@ -1,5 +1,5 @@
 import { open, type RootDatabase } from 'lmdb';
-import { decodeExact, encodeExact, writeExact } from './exact-utf8.js';
+import { decodeExact, encodeExact, writeExact } from '../exact-utf8.js';
 
 /** The record beside the items: its version is the owner's nonce, its value the newest revision given out. */
 export const OWNER_RECORD = Symbol('owner record');

@@ -11,7 +11,7 @@ export class SubscribeDto extends KeyDto {
   @IsNodeId()
   readonly node_id?: string;
 
-  @ApiPropertyOptional()
+  @ApiPropertyOptional({ description: 'The session in which `node_id` asks, if it has one.' })
   @IsOptional()
   @IsSessionId()
   readonly session_id?: string;

@@ -7,6 +7,11 @@ export function encodeExact(text: string): Buffer {
   return isWellFormed(text) ? Buffer.from(text, 'utf8') : Buffer.concat(pieces(text));
 }
 
+/** For libraries that encode strings themselves: the string, unless they would lose something of it. */
+export function exactText(text: string): string | Buffer {
+  return isWellFormed(text) ? text : Buffer.concat(pieces(text));
+}
+
 /** Writes the encoding of the text and returns the position behind it. The target must have room. */
 export function writeExact(text: string, target: Buffer, start: number): number {
   if (isWellFormed(text)) return start + target.write(text, start, 'utf8');

@@ -1,0 +1,32 @@
+import { type Due } from '../locking/deadlines.js';
+import { type SessionRecord } from './session-records.js';
+
+/** A session as this process knows it. */
+export class Session implements Due {
+  /** As last seen. None: a hold or wait names the session, and no record of it was seen. */
+  record: SessionRecord | undefined;
+  /** This process is ending it. */
+  ending = false;
+  /** Called when it is gone. */
+  readonly onEnd = new Set<() => void>();
+  dueAtMs = Infinity;
+  dueIndex = -1;
+
+  /** The node and time to live are those of the record, once there is one. */
+  constructor(
+    readonly id: string,
+    private readonly assumed: { readonly nodeId: string; readonly ttlMs: number },
+  ) {}
+
+  get nodeId(): string {
+    return (this.record ?? this.assumed).nodeId;
+  }
+
+  get ttlMs(): number {
+    return (this.record ?? this.assumed).ttlMs;
+  }
+
+  get isOpen(): boolean {
+    return this.record !== undefined && !this.record.ended && !this.ending;
+  }
+}

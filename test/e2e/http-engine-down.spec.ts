@@ -1,0 +1,57 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { EngineProxy } from '../support/engines/engine-proxy.js';
+import { EtcdCluster } from '../support/engines/etcd-server.js';
+import { RedisServer } from '../support/engines/redis-server.js';
+import { ServerProcess, START_TIMEOUT_MS } from '../support/server-process.js';
+import { eventually, timed } from '../stores/eventually.js';
+
+const TIMEOUT_MS = 1000;
+
+/** A lock asks the engine a few times before it gives up. */
+const BOUND_MS = 5 * TIMEOUT_MS;
+
+async function redisPort(): Promise<number> {
+  const redis = await RedisServer.start();
+  onTestFinished(() => redis.destroy());
+  return redis.port;
+}
+
+async function etcdPort(): Promise<number> {
+  const etcd = await EtcdCluster.start();
+  onTestFinished(() => etcd.destroy());
+  return etcd.port();
+}
+
+describe('The server, when its engine is away', () => {
+  it.each([
+    ['redis', redisPort],
+    ['etcd', etcdPort],
+  ])(
+    'is not ready and answers 503 within bounded time on %s, and goes on by itself',
+    async (scheme, startEngine) => {
+      const proxy = await EngineProxy.start(await startEngine());
+      onTestFinished(() => proxy.close());
+      const url = `${scheme}://127.0.0.1:${proxy.port}?timeout_ms=${TIMEOUT_MS}`;
+      const server = await ServerProcess.start({ STORE_URL: url });
+      onTestFinished(() => server.remove());
+      const lock = (resource_id: string) =>
+        server.post('/lock', { type: 'pull', resource_id, node_id: 'n1' });
+      expect(await lock('first')).toMatchObject({ status: 200, body: { acquired: true } });
+      expect((await server.get('/health/ready')).status).toBe(200);
+
+      proxy.mode = 'stall';
+      const [ready, locked] = await Promise.all([timed(server.get('/health/ready')), timed(lock('second'))]);
+      expect(ready.value).toMatchObject({ status: 503, body: { code: 'NOT_READY' } });
+      expect(locked.value).toMatchObject({ status: 503, body: { code: 'STORE_UNAVAILABLE' } });
+      expect(Math.max(ready.tookMs, locked.tookMs)).toBeLessThan(BOUND_MS);
+
+      proxy.mode = 'pass';
+      proxy.cut();
+      await eventually(async () => expect((await server.get('/health/ready')).status).toBe(200));
+      await eventually(async () =>
+        expect(await lock('second')).toMatchObject({ status: 200, body: { acquired: true } }),
+      );
+    },
+    START_TIMEOUT_MS + 60_000,
+  );
+});

@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+import { startInstances } from '../support/instances.js';
+
+const KEY = { type: 'pull', resource_id: 'layer' };
+
+/** `n1` holds the key at the first server; whatever `n2` does, it does at the second. */
+async function held() {
+  const { servers, connections, clock } = await startInstances(2);
+  const [here, there] = [servers[0]!, servers[1]!];
+  await here.lock({ lease_ms: 0 });
+  return { here, there, clock, connection: connections[1]! };
+}
+
+describe('A server that does not see the changes of the store', () => {
+  it('is not ready, and says why', async () => {
+    const { there, connection } = await held();
+    connection.interrupt();
+    const { status, body } = await there.get('/health/ready');
+    expect([status, body.code]).toEqual([503, 'NOT_READY']);
+    expect(body.details.store.message).toMatch('not seen');
+    connection.resume();
+    expect((await there.get('/health/ready')).status).toBe(200);
+  });
+
+  it('keeps its streams, and tells them when it sees again', async () => {
+    const { here, there, connection } = await held();
+    await there.lock({ node_id: 'n2' });
+    const stream = await there.subscribe({ node_id: 'n2' });
+    connection.interrupt();
+    await here.unlock({ error: 'x' });
+    connection.resume();
+    expect(await stream.nextEvent()).toMatchObject({ event: 'assigned', json: { node_id: 'n2' } });
+  });
+});
+
+describe('A server whose watch of the store was compacted', () => {
+  it('answers the long polls that were served meanwhile', async () => {
+    const { here, there, connection } = await held();
+    const { answer } = await there.longPoll({ node_id: 'n2' });
+    await connection.missing(() => here.unlock({ error: 'x' }));
+    expect((await answer).body).toMatchObject({ acquired: true });
+  });
+
+  it('cuts the streams of a key that changed: who comes back is told the truth', async () => {
+    const { here, there, connection } = await held();
+    await here.lock({ resource_id: 'other' });
+    await there.lock({ node_id: 'n2' });
+    const stream = await there.subscribe({ node_id: 'n2' });
+    const other = await there.subscribe({ node_id: 'n2', resource_id: 'other' });
+    await connection.missing(() => here.unlock({ error: 'x' }));
+    await stream.untilClosed();
+    expect(stream.ended).toBe(false);
+    expect(other.closed).toBe(false);
+    const again = await there.subscribe({ node_id: 'n2' });
+    expect(await again.nextEvent()).toMatchObject({ event: 'assigned', json: { node_id: 'n2' } });
+  });
+
+  it('cuts the streams of everything', async () => {
+    const { here, there, connection } = await held();
+    const stream = await there.stream('/events');
+    await connection.missing(() => here.unlock());
+    await stream.untilClosed();
+    const again = await there.stream('/events');
+    expect((await again.nextEvent()).json).toEqual({ locks: [], more: false });
+  });
+
+  it('forgets what a session no longer waits for', async () => {
+    const { here, there, connection } = await held();
+    const session_id = await there.session('n2');
+    const asker = { node_id: 'n2', session_id };
+    await there.lock(asker);
+    await connection.missing(() => here.post('/lock/cancel', { ...KEY, ...asker }));
+    const stream = await there.stream(`/sessions/${session_id}/events`);
+    await stream.nextEvent();
+    await here.unlock();
+    await here.lock({ ...asker, resource_id: 'other' });
+    expect((await stream.nextEvent()).json).toMatchObject({ resource_id: 'other' });
+  });
+
+  it('cuts a session’s stream, and knows again what the session holds and waits for', async () => {
+    const { here, there, connection } = await held();
+    const session_id = await there.session('n2');
+    await there.lock({ node_id: 'n2', session_id });
+    await there.lock({ node_id: 'n2', session_id, resource_id: 'lost' });
+    const stream = await there.stream(`/sessions/${session_id}/events`);
+    await stream.nextEvent();
+    await connection.missing(async () => {
+      await here.unlock({ error: 'x' });
+      await here.post('/locks/release', { ...KEY, resource_id: 'lost', reason: 'x' });
+    });
+    await stream.untilClosed();
+    const again = await there.stream(`/sessions/${session_id}/events`);
+    const { json } = await again.nextEvent();
+    expect(json).toEqual({ session_id, holds: [{ ...KEY, token: expect.any(Number) }], waits: [] });
+    await there.call('DELETE', `/sessions/${session_id}`);
+    expect((await here.status()).body.held).toBe(false);
+  });
+});

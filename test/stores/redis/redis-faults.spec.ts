@@ -1,0 +1,139 @@
+import { describe, expect, it } from 'vitest';
+import { committed, getOne, listAll, PARTITION, put } from '../../../src/stores/contract/harness.js';
+import { eventually, timed } from '../eventually.js';
+import { openRedis, startProxy, startRedis, TIMEOUT_MS } from './redis-subject.js';
+
+/** The scheduler's share, on a machine that does other things too. */
+const SLACK_MS = 1000;
+
+describe('RedisStateStore, when Redis or the way to it fails', () => {
+  it('says unknown when the answer of a commit is lost, and does not send it again', async () => {
+    const redis = await startRedis();
+    const proxy = await startProxy(redis.port);
+    const store = await openRedis(proxy.port);
+    const witness = await openRedis(redis.port);
+    const before = await committed(store, put('a', 'absent', 'one'));
+    proxy.mode = 'mute';
+    const outcome = store.commit(PARTITION, [put('a', before, 'two')]);
+    await eventually(async () => expect((await getOne(witness, 'a'))?.value).toBe('two'));
+    proxy.cut();
+    proxy.mode = 'pass';
+    expect(await outcome).toMatchObject({ status: 'unknown' });
+    const after = await eventually(async () => getOne(store, 'a'));
+    expect(after?.value).toBe('two');
+    expect(await store.commit(PARTITION, [put('a', before, 'two')])).toEqual({ status: 'conflict' });
+    expect(await redis.command('XLEN', '{test/p0}/feed')).toBe(2);
+  });
+
+  it('says of each commit of a lost batch that it is unknown', async () => {
+    const redis = await startRedis();
+    const proxy = await startProxy(redis.port);
+    const store = await openRedis(proxy.port);
+    const witness = await openRedis(redis.port);
+    await committed(store, put('a', 'absent'));
+    proxy.mode = 'mute';
+    const outcomes = store.commitMany(
+      ['b', 'c'].map((key) => ({ partition: PARTITION, writes: [put(key, 'absent')] })),
+    );
+    await eventually(async () => expect((await listAll(witness)).items).toHaveLength(3));
+    proxy.cut();
+    for (const outcome of outcomes) expect(await outcome).toMatchObject({ status: 'unknown' });
+  });
+
+  it('rejects a commit that cannot be sent, at once', async () => {
+    const redis = await startRedis();
+    const proxy = await startProxy(redis.port);
+    const store = await openRedis(proxy.port);
+    await committed(store, put('a', 'absent'));
+    proxy.mode = 'refuse';
+    proxy.cut();
+    await eventually(async () => {
+      const { error, tookMs } = await timed(store.commit(PARTITION, [put('b', 'absent')]));
+      expect(error).toMatchObject({ code: 'STORE_UNAVAILABLE' });
+      expect(tookMs).toBeLessThan(TIMEOUT_MS / 2);
+    });
+    proxy.mode = 'pass';
+    await eventually(() => getOne(store, 'a'));
+    expect(await getOne(store, 'b')).toBeUndefined();
+  });
+
+  it('answers within its time while Redis hangs, and goes on when it is back', async () => {
+    const redis = await startRedis();
+    const store = await openRedis(redis.port);
+    const first = await committed(store, put('a', 'absent', 'one'));
+    redis.signal('SIGSTOP');
+    const [read, write] = await Promise.all([
+      timed(getOne(store, 'a')),
+      timed(store.commit(PARTITION, [put('a', first, 'two')])),
+    ]);
+    expect(read.error).toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    expect(write.value).toMatchObject({ status: 'unknown' });
+    expect(Math.max(read.tookMs, write.tookMs)).toBeLessThan(TIMEOUT_MS + SLACK_MS);
+    const opening = await timed(openRedis(redis.port));
+    expect(opening.error).toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    expect(opening.tookMs).toBeLessThan(2 * TIMEOUT_MS + SLACK_MS);
+    const longStopped = await eventually(async () => {
+      const attempt = await timed(store.commit(PARTITION, [put('b', 'absent')]));
+      expect(attempt.error).toMatchObject({ code: 'STORE_UNAVAILABLE' });
+      return attempt;
+    });
+    expect(longStopped.tookMs).toBeLessThan(TIMEOUT_MS);
+    redis.signal('SIGCONT');
+    await eventually(() => getOne(store, 'a'));
+    expect(['one', 'two']).toContain((await getOne(store, 'a'))?.value);
+  });
+
+  it('refuses to open where nothing listens, with a reason', async () => {
+    const redis = await startRedis();
+    await redis.stop();
+    await expect(openRedis(redis.port)).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      message: expect.stringContaining('ECONNREFUSED'),
+    });
+  });
+
+  it('refuses to open with a wrong password, with the reason', async () => {
+    const redis = await startRedis();
+    await redis.command('CONFIG', 'SET', 'requirepass', 'right');
+    await expect(openRedis(`redis://:wrong@127.0.0.1:${redis.port}`)).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      message: expect.stringContaining('WRONGPASS'),
+    });
+    const store = await openRedis(`redis://:right@127.0.0.1:${redis.port}/3`);
+    await committed(store, put('a', 'absent'));
+  });
+
+  it('keeps everything over a restart from the append-only file, without being opened again', async () => {
+    const redis = await startRedis('--appendonly', 'yes');
+    const store = await openRedis(redis.port);
+    const revision = await committed(store, put('a', 'absent', 'kept'));
+    await redis.stop('SIGKILL');
+    await expect(getOne(store, 'a')).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    await redis.run();
+    await eventually(async () =>
+      expect(await getOne(store, 'a')).toEqual({ key: 'a', revision, value: 'kept' }),
+    );
+    expect(await committed(store, put('a', revision))).toBeGreaterThan(revision);
+  });
+
+  it('rejects what Redis has no memory for, and writes nothing of it', async () => {
+    const redis = await startRedis();
+    const store = await openRedis(redis.port);
+    const revision = await committed(store, put('a', 'absent', 'one'));
+    await redis.command('CONFIG', 'SET', 'maxmemory', 1);
+    await expect(
+      store.commit(PARTITION, [put('a', revision, 'two'), put('b', 'absent')]),
+    ).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE', message: expect.stringContaining('OOM') });
+    await redis.command('CONFIG', 'SET', 'maxmemory', 0);
+    expect((await listAll(store)).items).toEqual([{ key: 'a', revision, value: 'one' }]);
+    expect(await redis.command('XLEN', '{test/p0}/feed')).toBe(1);
+  });
+
+  it('goes on when Redis has forgotten the script', async () => {
+    const redis = await startRedis();
+    const store = await openRedis(redis.port);
+    const first = await committed(store, put('a', 'absent'));
+    await redis.command('SCRIPT', 'FLUSH');
+    await committed(store, put('a', first));
+  });
+});

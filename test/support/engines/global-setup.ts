@@ -1,0 +1,5 @@
+import { installEngines } from './engine-binary.js';
+
+export default function setup(): void {
+  installEngines();
+}

@@ -1,0 +1,33 @@
+import { type Clock } from '../../src/client/clock.js';
+import { type Reply } from '../../src/client/reply.js';
+import { type Sender, type SendOptions } from '../../src/client/transport.js';
+
+export interface Sent {
+  readonly method: string;
+  readonly path: string;
+  readonly body: string | undefined;
+  readonly options: SendOptions;
+  answer(status: number, body?: unknown, retryAfterMs?: number): void;
+}
+
+/** Keeps what is sent until the test answers it. */
+export class ScriptedSender implements Sender {
+  readonly sent: Sent[] = [];
+
+  constructor(private readonly clock: Clock) {}
+
+  get last(): Sent {
+    return this.sent.at(-1)!;
+  }
+
+  send(method: string, path: string, body: string | undefined, options: SendOptions = {}): Promise<Reply> {
+    const sentAtMs = this.clock.monotonicMs();
+    return new Promise((resolve) => {
+      const answer = (status: number, json?: unknown, retryAfterMs?: number) => {
+        const ms = this.clock.monotonicMs() - sentAtMs;
+        resolve({ url: 'http://s/', sentAtMs, ms, status, body: json, retryAfterMs, cause: undefined });
+      };
+      this.sent.push({ method, path, body, options, answer });
+    });
+  }
+}
