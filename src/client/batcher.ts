@@ -1,0 +1,140 @@
+import { type Clock, pause } from './clock.js';
+import { type Attempt, ClosedError } from './errors.js';
+import { attemptOf, isRecord, type Reply } from './reply.js';
+import { type Retries } from './retries.js';
+import { type Sender } from './transport.js';
+
+/** The server takes no more at once. */
+const MAX_CALLS = 256;
+
+/** In UTF-16 units, of at most three bytes each: the server takes 1 MB. */
+const MAX_LENGTH = 300_000;
+
+/** Whoever waits for a call. A call that nobody wants any more is not tried again. */
+export interface Wanted {
+  readonly aborted: boolean;
+}
+
+interface Call {
+  readonly body: string;
+  readonly wanted: Wanted | undefined;
+  readonly resolve: (reply: Reply) => void;
+  readonly reject: (error: unknown) => void;
+  earlier: readonly Attempt[];
+}
+
+/**
+ * Calls of one tick travel as one request: to `path` itself if there is one, to `path`/batch if there are more. Each
+ * gets the reply it would have had alone.
+ */
+export class Batcher {
+  private gathered: Call[] = [];
+  private isDue = false;
+  private readonly flush = () => this.sendAll();
+
+  constructor(
+    readonly path: string,
+    private readonly transport: Sender,
+    private readonly retries: Retries,
+    private readonly clock: Clock,
+    private readonly closing: AbortSignal,
+  ) {}
+
+  /** The final reply, whatever it is; rejects when the client is closed. */
+  call(body: string, wanted?: Wanted): Promise<Reply> {
+    return new Promise((resolve, reject) => {
+      this.gather({ body, wanted, resolve, reject, earlier: NONE });
+    });
+  }
+
+  private gather(call: Call): void {
+    this.gathered.push(call);
+    if (this.isDue) return;
+    this.isDue = true;
+    setImmediate(this.flush);
+  }
+
+  private sendAll(): void {
+    this.isDue = false;
+    const calls = this.gathered;
+    this.gathered = [];
+    let from = 0;
+    let length = 0;
+    for (let to = 0; to < calls.length; to++) {
+      length += calls[to]!.body.length;
+      if (to - from < MAX_CALLS && (length <= MAX_LENGTH || to === from)) continue;
+      void this.send(calls.slice(from, to));
+      from = to;
+      length = calls[to]!.body.length;
+    }
+    void this.send(from === 0 ? calls : calls.slice(from));
+  }
+
+  private async send(calls: readonly Call[]): Promise<void> {
+    if (this.closing.aborted) return rejectAll(calls, new ClosedError());
+    if (calls.length === 1) {
+      const [call] = calls;
+      return this.again([this.settle(call!, await this.transport.send('POST', this.path, call!.body))]);
+    }
+    const body = `{"requests":[${calls.map((call) => call.body).join(',')}]}`;
+    const reply = await this.transport.send('POST', `${this.path}/batch`, body);
+    const results = resultsOf(reply, calls.length);
+    this.again(
+      calls.map((call, n) => this.settle(call, results ? itemReply(reply, results[n]) : { ...reply })),
+    );
+  }
+
+  /** Passes the reply on if it is final; else says after how long to try again. */
+  private settle(call: Call, reply: Reply): Due | undefined {
+    const { earlier } = call;
+    const delayMs = call.wanted?.aborted ? undefined : this.retries.delayAfter(reply, earlier.length);
+    if (delayMs === undefined) {
+      if (earlier !== NONE) reply.earlier = earlier;
+      call.resolve(reply);
+      return undefined;
+    }
+    call.earlier = [...earlier, attemptOf(reply)];
+    return { call, delayMs };
+  }
+
+  /** What travelled together and failed travels together again. */
+  private again(due: readonly (Due | undefined)[]): void {
+    let longestMs = -1;
+    for (const one of due) if (one && one.delayMs > longestMs) longestMs = one.delayMs;
+    if (longestMs < 0) return;
+    void pause(this.clock, longestMs, this.closing).then(() => {
+      for (const one of due) if (one) this.gather(one.call);
+    });
+  }
+}
+
+interface Due {
+  readonly call: Call;
+  readonly delayMs: number;
+}
+
+const NONE: readonly Attempt[] = [];
+
+function rejectAll(calls: readonly Call[], error: Error): void {
+  for (const { reject } of calls) reject(error);
+}
+
+function resultsOf({ status, body }: Reply, count: number): readonly unknown[] | undefined {
+  const results = status === 200 && isRecord(body) ? body['results'] : undefined;
+  return Array.isArray(results) && results.length === count ? results : undefined;
+}
+
+/** Of an item without a status nothing can be said. */
+function itemReply({ url, sentAtMs, ms, retryAfterMs }: Reply, item: unknown): Reply {
+  const status = isRecord(item) ? item['status'] : undefined;
+  const known = typeof status === 'number' && status >= 100;
+  return {
+    url,
+    sentAtMs,
+    ms,
+    status: known ? status : 200,
+    body: known ? item : undefined,
+    retryAfterMs,
+    cause: undefined,
+  };
+}

@@ -1,0 +1,30 @@
+import { type Clock, pause } from './clock.js';
+import { type Attempt } from './errors.js';
+import { attemptOf, type Reply } from './reply.js';
+import { type Retries } from './retries.js';
+import { type SendOptions, type Sender } from './transport.js';
+
+/** Makes single calls, with retries. */
+export class Caller {
+  constructor(
+    private readonly transport: Sender,
+    private readonly retries: Retries,
+    private readonly clock: Clock,
+    private readonly closing: AbortSignal,
+  ) {}
+
+  /** The final reply, whatever it is; rejects when the client is closed or the signal of the options aborts. */
+  async call(method: string, path: string, body?: string, options: SendOptions = {}): Promise<Reply> {
+    const earlier: Attempt[] = [];
+    const { signal = this.closing } = options;
+    for (;;) {
+      if (signal.aborted) throw signal.reason;
+      const reply = await this.transport.send(method, path, body, options);
+      const delay = this.retries.delayAfter(reply, earlier.length);
+      reply.earlier = earlier;
+      if (delay === undefined) return reply;
+      earlier.push(attemptOf(reply));
+      await pause(this.clock, delay, signal);
+    }
+  }
+}

@@ -1,0 +1,249 @@
+import { Acquisition, leavesNothing, type Obtained } from './acquisition.js';
+import { readRenewal, readStatus, readUnlock, successBody } from './answers.js';
+import { identityOf, keyBody, renewBody, unlockBody } from './bodies.js';
+import { checkDuration, checkKey, checkOptions, checkOutcome, checkRequest, checkTicket } from './checks.js';
+import { ClientParts } from './client-parts.js';
+import { HoldfastError, HoldLostError, RefusedError, WaitTimeoutError } from './errors.js';
+import { HeldLock, type Hold } from './hold.js';
+import { type Key, keyName } from './key.js';
+import { type KeyTurn } from './key-turn.js';
+import { type LockClientOptions, settingsOf } from './options.js';
+import { ReferenceCalls } from './reference-calls.js';
+import {
+  type LockOptions,
+  type LockRequest,
+  type LockResult,
+  type LockStatus,
+  type Outcome,
+  type TryLockResult,
+  type UnlockResult,
+} from './requests.js';
+import { Runner, type RunResult, type Work } from './run-once.js';
+import { type Session } from './session.js';
+import { WaitEnd } from './wait-end.js';
+
+/** Refusals which say that a hold is gone. */
+const GONE: ReadonlySet<string> = new Set([
+  'LOCK_NOT_FOUND',
+  'STALE_TOKEN',
+  'NOT_HOLDER',
+  'SESSION_NOT_FOUND',
+]);
+
+/** What to do about a lock that is held: stand in line and wait, or only stand in line, or neither. */
+type Patience = 'wait' | 'queue' | 'none';
+
+/**
+ * A client of Holdfast: one node process, one session, any number of locks.
+ *
+ * A hold is reported lost before the server can give it to somebody else, as long as both clocks run at about the same
+ * speed. Nothing prevents work from going on after that: heed `hold.signal`, and have the fencing token checked where
+ * the result is stored. To the server all calls of a client are one asker; a second call for a key stands behind the
+ * first.
+ */
+export class LockClient implements AsyncDisposable {
+  /** Who uses what. */
+  readonly refs: ReferenceCalls;
+  private readonly nodeId: string;
+  private readonly parts: ClientParts;
+  private readonly runner: Runner;
+  private closed: Promise<void> | undefined;
+
+  constructor(options: LockClientOptions) {
+    const settings = settingsOf(options);
+    this.nodeId = settings.nodeId;
+    this.parts = new ClientParts(settings);
+    this.refs = new ReferenceCalls(this.parts.caller, settings.nodeId);
+    const locks = {
+      lock: (request: LockRequest, lockOptions: LockOptions) => this.obtain(request, lockOptions),
+      unlock: (hold: HeldLock, outcome: Outcome) => this.unlock(hold, outcome),
+    };
+    this.runner = new Runner(locks, settings.clock);
+  }
+
+  /**
+   * Waits until the lock is granted, skipped or refused, or the wait ends. Rejects only with the reason of an aborted
+   * signal; everything else is told in the result.
+   */
+  async lock(request: LockRequest, options: LockOptions = {}): Promise<LockResult> {
+    return this.obtain(request, options);
+  }
+
+  /** As `lock`, but is answered at once. `queued`: this client stands in line and keeps its place. */
+  async tryLock(request: LockRequest): Promise<TryLockResult> {
+    const wrong = complaint(() => checkRequest(request));
+    if (wrong) return wrong;
+    const turn = this.parts.turns.take(keyName(request));
+    if (turn) return this.acquire(request, turn, this.parts.closing, 'queue');
+    return failed(new RefusedError('LOCK_HELD', 'Another call of this client has it, or waits for it.'));
+  }
+
+  /**
+   * Runs `work` under the lock, or reports that somebody else has done it. What the work throws is reported as failure and
+   * thrown again. Equal calls that come while it is under way share one run, each with its own signal and `waitMs`.
+   */
+  async runOnce<T>(request: LockRequest, work: Work<T>, options: LockOptions = {}): Promise<RunResult<T>> {
+    checkRequest(request);
+    checkOptions(options);
+    return this.runner.run(request, work, options);
+  }
+
+  /** Rejects with `HoldLostError` if the hold is gone; then the outcome was not recorded. */
+  async unlock(held: Hold | Key, outcome: Outcome): Promise<UnlockResult> {
+    checkKey(held);
+    checkOutcome(outcome);
+    const { turns, sessions, unlocks } = this.parts;
+    const turn = turns.get(keyName(held));
+    const hold = held instanceof HeldLock ? held : turn?.hold;
+    const session = hold?.session ?? sessions.current;
+    const body = unlockBody(held, session?.identity ?? identityOf(this.nodeId), outcome, hold?.token);
+    if (hold?.isLost && outcome.success) throw hold.lossError;
+    hold?.settle();
+    const ownTurn = hold && turn?.hold === hold ? turn : undefined;
+    try {
+      const result = readUnlock(await unlocks.call(body), { method: 'POST', path: '/unlock', body });
+      if (ownTurn) turns.leave(ownTurn);
+      return result;
+    } catch (error) {
+      if (hold && ownTurn) this.pass(ownTurn, hold.session, hold, error);
+      throw hold ? this.lossOr(error, hold) : error;
+    }
+  }
+
+  /** Extends the lease of a hold that was asked for with `leaseMs`. The session needs no help. */
+  async renew(held: Hold, leaseMs?: number): Promise<void> {
+    checkDuration('leaseMs', leaseMs);
+    const hold = held as HeldLock;
+    if (hold.isLost) throw hold.lossError;
+    const body = renewBody(hold, hold.session.identity, hold.token, leaseMs);
+    try {
+      const reply = await this.parts.caller.call('POST', '/lock/renew', body);
+      const renewal = readRenewal(reply, { method: 'POST', path: '/lock/renew', body });
+      hold.leaseFrom(reply.sentAtMs, renewal.leaseMs);
+    } catch (error) {
+      throw this.lossOr(error, hold);
+    }
+  }
+
+  /** How a key stands. Asking claims a lock that was handed to this client. */
+  async status(key: Key, ticket?: string): Promise<LockStatus> {
+    checkKey(key);
+    checkTicket(ticket);
+    const body = keyBody(key, this.identity, ticket);
+    const reply = await this.parts.caller.call('POST', '/lock/status', body);
+    return readStatus(reply, { method: 'POST', path: '/lock/status', body });
+  }
+
+  /** Leaves the queue that `tryLock` has entered. */
+  async cancel(key: Key, ticket?: string): Promise<void> {
+    checkKey(key);
+    checkTicket(ticket);
+    const body = keyBody(key, this.identity, ticket);
+    const reply = await this.parts.caller.call('POST', '/lock/cancel', body);
+    successBody(reply, { method: 'POST', path: '/lock/cancel', body });
+  }
+
+  /** Gives up all it holds and waits for: holds are lost, waits end with `ClosedError`. */
+  close(): Promise<void> {
+    this.closed ??= this.parts.close();
+    return this.closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  private get identity(): string {
+    return this.parts.sessions.current?.identity ?? identityOf(this.nodeId);
+  }
+
+  private async obtain(request: LockRequest, options: LockOptions): Promise<Obtained> {
+    const wrong = complaint(() => {
+      checkRequest(request);
+      checkOptions(options);
+    });
+    if (wrong) return wrong;
+    const { closing, clock } = this.parts;
+    const { signal, waitMs = Infinity } = options;
+    const patience = waitMs === 0 ? 'none' : 'wait';
+    if (!signal && (waitMs === 0 || waitMs === Infinity)) return this.takeTurn(request, closing, patience);
+    const end = new WaitEnd(options, closing, clock);
+    const late = ({ hold }: Obtained) => hold && this.giveBack(hold);
+    return end.race(this.takeTurn(request, end.signal, patience), late).catch(failedOrThrow);
+  }
+
+  private async takeTurn(request: LockRequest, end: AbortSignal, patience: Patience): Promise<Obtained> {
+    const { turns } = this.parts;
+    const name = keyName(request);
+    const turn = turns.take(name) ?? (patience === 'none' ? undefined : await turns.whenFree(name, end));
+    if (turn) return this.acquire(request, turn, end, patience);
+    return failedOrThrow(end.aborted ? end.reason : new WaitTimeoutError(0));
+  }
+
+  /** The turn passes on at once unless the lock is held, or something may be left on the server. */
+  private async acquire(
+    request: LockRequest,
+    turn: KeyTurn,
+    end: AbortSignal,
+    patience: Patience,
+  ): Promise<Obtained> {
+    const { turns, looseEnds } = this.parts;
+    const acquisition = new Acquisition(this.parts, request, turn, end);
+    try {
+      await looseEnds.end(turn.name);
+      const result = await (patience === 'wait' ? acquisition.untilSettled() : acquisition.once());
+      if (result.queued && patience === 'none') return await this.leaveQueue(acquisition, request, turn);
+      if (!result.hold) turns.leave(turn);
+      return result;
+    } catch (error) {
+      this.pass(turn, acquisition.session, request, error);
+      return failedOrThrow(error);
+    }
+  }
+
+  /** There is no asking without standing in line. */
+  private async leaveQueue({ session }: Acquisition, key: Key, turn: KeyTurn): Promise<Obtained> {
+    await this.parts.looseEnds.giveUp(session!, key, turn);
+    return failed(new WaitTimeoutError(0));
+  }
+
+  /** After an error: whatever may be left on the server is given up before the turn passes on. */
+  private pass(turn: KeyTurn, session: Session | undefined, key: Key, error: unknown): void {
+    if (session && !leavesNothing(error)) void this.parts.looseEnds.giveUp(session, key, turn);
+    else this.parts.turns.leave(turn);
+  }
+
+  /** A hold that was granted when nobody wanted it any more. */
+  private giveBack(hold: HeldLock): void {
+    const turn = this.parts.turns.get(keyName(hold));
+    hold.settle();
+    if (turn?.hold === hold) void this.parts.looseEnds.giveUp(hold.session, hold, turn);
+  }
+
+  /** What an error means for a hold. */
+  private lossOr(error: unknown, hold: HeldLock): unknown {
+    if (!(error instanceof RefusedError) || !GONE.has(error.code)) return error;
+    if (error.code === 'SESSION_NOT_FOUND') this.parts.sessions.lost(hold.session);
+    hold.lose('the server does not know it any more');
+    const { request, attempts } = error;
+    return new HoldLostError('the server does not know it any more', { request, attempts, cause: error });
+  }
+}
+
+function failed(error: HoldfastError): Obtained {
+  return { acquired: false, skipped: false, error };
+}
+
+function failedOrThrow(error: unknown): Obtained {
+  if (error instanceof HoldfastError) return failed(error);
+  throw error;
+}
+
+function complaint(check: () => void): Obtained | undefined {
+  try {
+    check();
+    return undefined;
+  } catch (error) {
+    return failedOrThrow(error);
+  }
+}

@@ -1,0 +1,65 @@
+import {
+  type Attempt,
+  BadRequestError,
+  type ErrorDetails,
+  type HoldfastError,
+  ProtocolError,
+  QueueFullError,
+  RefusedError,
+  UnavailableError,
+} from './errors.js';
+
+/** How one try of a request ended. Nothing in it is trusted. */
+export interface Reply {
+  readonly url: string;
+  /** On the client's clock, before the first byte left. */
+  readonly sentAtMs: number;
+  readonly ms: number;
+  /** 0: there was no answer, and `cause` says why. */
+  readonly status: number;
+  /** The JSON that came; `undefined` where none could be read, and `cause` says why. */
+  readonly body: unknown;
+  readonly retryAfterMs: number | undefined;
+  readonly cause: unknown;
+  /** Earlier tries of the same call. */
+  earlier?: readonly Attempt[];
+}
+
+export function attemptOf({ url, ms, status, cause }: Reply): Attempt {
+  return { url, ms, ...(status > 0 && { status }), ...(cause !== undefined && { cause }) };
+}
+
+export function attemptsOf(reply: Reply): readonly Attempt[] {
+  return [...(reply.earlier ?? []), attemptOf(reply)];
+}
+
+/** Trying again may help: no answer, too many requests, a server in trouble. */
+export function isRetriable({ status }: Reply): boolean {
+  return status === 0 || status === 429 || status >= 500;
+}
+
+export function codeOf(reply: Reply): string | undefined {
+  const { body } = reply;
+  return isRecord(body) && typeof body['code'] === 'string' ? body['code'] : undefined;
+}
+
+/** What a reply other than 200 means. */
+export function errorOf(reply: Reply, request: ErrorDetails['request']): HoldfastError {
+  const { status, body } = reply;
+  const details = { request, attempts: attemptsOf(reply), cause: reply.cause };
+  const code = codeOf(reply) ?? (status === 0 ? 'UNREACHABLE' : `HTTP_${status}`);
+  const told = isRecord(body) && typeof body['message'] === 'string' ? body['message'] : undefined;
+  const message = told ?? (status === 0 ? `No answer from ${reply.url}` : `Answered ${status}`);
+  if (status === 0 || status >= 500) return new UnavailableError(code, message, details);
+  if (code === 'QUEUE_FULL') return new QueueFullError(code, message, details);
+  if (status === 429) return new UnavailableError(code, message, details);
+  if (status === 400 || status === 413) return new BadRequestError(code, message, details);
+  if (status > 400 && told !== undefined) return new RefusedError(code, message, details);
+  return new ProtocolError(`Answered ${status} in a form that is not Holdfast’s`, details);
+}
+
+export type Json = Readonly<Record<string, unknown>>;
+
+export function isRecord(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,167 @@
+import { readSession } from './answers.js';
+import { identityOf } from './bodies.js';
+import { type Caller } from './caller.js';
+import { type CancelTimer, type Clock } from './clock.js';
+import { BadRequestError, ClosedError } from './errors.js';
+import { codeOf } from './reply.js';
+import { onceStopped, Session } from './session.js';
+import { type Sender } from './transport.js';
+
+export interface SessionSettings {
+  readonly nodeId: string;
+  readonly sessionTtlMs: number | undefined;
+  readonly stopWithinMs?: number;
+  readonly clock: Clock;
+}
+
+export interface SessionListener {
+  /** It was renewed: the server is there. */
+  renewed(session: Session): void;
+  /** It is over, and all it held and waited for with it. */
+  lost(session: Session): void;
+}
+
+/** The part of a time to live after which it is renewed; one try may take as long. */
+const RENEW_AFTER = 1 / 3;
+
+/** From one try to the next until one is answered, whatever became of those before. */
+const TRY_EVERY = 1 / 12;
+
+/** The part of a time to live that stopping may take: what is left must do for a renewal. */
+const STOP_SHARE = 1 / 2;
+
+/** Without an answer the session ends by itself. */
+const CLOSE_WITHIN_MS = 5000;
+
+/**
+ * The one session of a client: opened when first needed, renewed at a third of its time to live, given up when the
+ * server has forgotten it or may have. Then the next call opens another.
+ */
+export class SessionKeeper {
+  private session: Session | undefined;
+  private opening: Promise<Session> | undefined;
+  private cancelTimers: CancelTimer[] = [];
+  private readonly clock: Clock;
+  private refuseToOpen!: (error: ClosedError) => void;
+  private readonly closed = new Promise<never>((_resolve, reject) => (this.refuseToOpen = reject));
+
+  constructor(
+    private readonly settings: SessionSettings,
+    private readonly caller: Caller,
+    private readonly transport: Sender,
+    private readonly listener: SessionListener,
+  ) {
+    this.clock = settings.clock;
+    this.closed.catch(() => undefined);
+  }
+
+  /** The session, if there is one that is certainly valid. */
+  get current(): Session | undefined {
+    const { session } = this;
+    if (session && this.clock.monotonicMs() >= session.validUntilMs) this.expire(session);
+    return this.session;
+  }
+
+  /** Calls that come together share one. */
+  open(): Promise<Session> {
+    this.opening ??= this.create().finally(() => (this.opening = undefined));
+    return Promise.race([this.opening, this.closed]);
+  }
+
+  /** The server does not know it any more. */
+  lost(session: Session, why = 'the server has ended the session'): void {
+    if (this.session !== session) return;
+    this.stop();
+    this.session = undefined;
+    session.isOver = true;
+    session.loseHolds(why);
+    this.listener.lost(session);
+  }
+
+  /** Ends it on the server too. Also one that is just being opened. */
+  async close(): Promise<void> {
+    this.refuseToOpen(new ClosedError());
+    const session = this.session ?? (await this.opened());
+    if (!session) return;
+    this.lost(session, 'the client was closed');
+    await this.transport.send('DELETE', pathOf(session), undefined, { timeoutMs: CLOSE_WITHIN_MS });
+  }
+
+  /** The session that is being opened, if it is in time. */
+  private opened(): Promise<Session | undefined> {
+    return new Promise((resolve) => {
+      const cancel = this.clock.after(CLOSE_WITHIN_MS, () => resolve(undefined), true);
+      const opening = this.opening ?? Promise.resolve(undefined);
+      void opening
+        .catch(() => undefined)
+        .finally(cancel)
+        .then(resolve);
+    });
+  }
+
+  private async create(): Promise<Session> {
+    const { nodeId, sessionTtlMs, stopWithinMs } = this.settings;
+    const body = JSON.stringify({ node_id: nodeId, ttl_ms: sessionTtlMs });
+    const reply = await this.caller.call('POST', '/sessions', body);
+    const { sessionId, ttlMs } = readSession(reply, { method: 'POST', path: '/sessions', body });
+    const identity = identityOf(nodeId, sessionId);
+    const session = new Session(sessionId, ttlMs, identity, reply.sentAtMs, stopWithinMs);
+    if (session.stopWithinMs > ttlMs * STOP_SHARE) throw this.refused(session);
+    this.session = session;
+    this.schedule(session, reply.sentAtMs);
+    return session;
+  }
+
+  /** It would be lost before it could be renewed, again and again. */
+  private refused(session: Session): BadRequestError {
+    this.endOnServer(session);
+    const { stopWithinMs, ttlMs } = session;
+    const why = `stopWithinMs (${stopWithinMs}) may be at most half of the session's time to live (${ttlMs} ms).`;
+    return new BadRequestError('STOP_WITHIN_TOO_LONG', why);
+  }
+
+  private endOnServer(session: Session): void {
+    this.caller.call('DELETE', pathOf(session)).catch(() => undefined);
+  }
+
+  /** The next renewal, and the end if none is answered. */
+  private schedule(session: Session, sentAtMs: number): void {
+    this.stop();
+    const now = this.clock.monotonicMs();
+    this.after(sentAtMs + session.ttlMs * RENEW_AFTER - now, () => this.keepRenewing(session));
+    this.after(session.validUntilMs - now, () => void this.current);
+  }
+
+  private keepRenewing(session: Session): void {
+    this.after(session.ttlMs * TRY_EVERY, () => this.keepRenewing(session));
+    void this.renew(session);
+  }
+
+  private async renew(session: Session): Promise<void> {
+    const timeoutMs = session.ttlMs * RENEW_AFTER;
+    const reply = await this.transport.send('POST', `${pathOf(session)}/renew`, '{}', { timeoutMs });
+    if (this.current !== session) return;
+    if (codeOf(reply) === 'SESSION_NOT_FOUND') return this.lost(session);
+    if (reply.status !== 200 || !session.renewedBy(reply.sentAtMs)) return;
+    this.schedule(session, reply.sentAtMs);
+    this.listener.renewed(session);
+  }
+
+  /** It may be alive on the server, with all it holds: it is ended there, or ends by itself for want of renewals. */
+  private expire(session: Session): void {
+    this.lost(session, 'the session was not renewed in time');
+    onceStopped(this.clock, session, () => this.endOnServer(session));
+  }
+
+  private after(delayMs: number, callback: () => void): void {
+    this.cancelTimers.push(this.clock.after(Math.max(0, delayMs), callback, true));
+  }
+
+  private stop(): void {
+    for (const cancel of this.cancelTimers.splice(0)) cancel();
+  }
+}
+
+function pathOf({ id }: Session): string {
+  return `/sessions/${encodeURIComponent(id)}`;
+}

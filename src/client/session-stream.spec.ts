@@ -1,0 +1,118 @@
+import { describe, expect, it, vi } from 'vitest';
+import { type Dispatcher } from 'undici';
+import { settled, SimulatedClock } from '../../test/support/simulated-clock.js';
+import { Session } from './session.js';
+import { SessionStream } from './session-stream.js';
+
+const SNAPSHOT = 'event: snapshot\ndata: {"waits":[]}\n\n';
+
+function scene() {
+  const clock = new SimulatedClock();
+  const handlers: Dispatcher.DispatchHandler[] = [];
+  const controller = { abort: vi.fn() } as unknown as Dispatcher.DispatchController;
+  const listener = { snapshot: vi.fn(), event: vi.fn(), down: vi.fn(), sessionNotFound: vi.fn() };
+  const opener = {
+    open: (_path: string, handler: Dispatcher.DispatchHandler) => {
+      handlers.push(handler);
+      handler.onRequestStart?.(controller, undefined);
+    },
+    moveOn: vi.fn(),
+  };
+  const stream = new SessionStream(opener, clock, 1000, listener);
+  const say = (text: string) => handlers.at(-1)!.onResponseData!(controller, Buffer.from(text));
+  const head = (status: number, type = 'text/event-stream; charset=utf-8') =>
+    handlers.at(-1)!.onResponseStart!(controller, status, { 'content-type': type });
+  return { clock, handlers, controller, listener, stream, say, head };
+}
+
+const session = new Session('s', 60_000, '', 0);
+
+describe('the stream of a session', () => {
+  it('is heard from its snapshot on, and is one for all', async () => {
+    const { stream, handlers, head, say, listener } = scene();
+    const heard = Promise.all([stream.isHeard(session), stream.isHeard(session)]);
+    head(200);
+    say(SNAPSHOT.slice(0, 9));
+    say(SNAPSHOT.slice(9));
+    expect(await heard).toEqual([true, true]);
+    expect(handlers).toHaveLength(1);
+    say('id: 1.0\nevent: assigned\ndata: {"resource_id":"x"}\n\n: heartbeat\n\n');
+    expect(listener.event).toHaveBeenCalledWith(session, 'assigned', { resource_id: 'x' });
+  });
+
+  it('that gives no snapshot within seconds is left alone for a while', async () => {
+    const { clock, stream, handlers, head } = scene();
+    const heard = stream.isHeard(session);
+    head(200);
+    await clock.advance(3000);
+    expect(await heard).toBe(false);
+    await clock.advance(29_000);
+    expect(await stream.isHeard(session)).toBe(false);
+    expect(handlers).toHaveLength(1);
+    await clock.advance(1000);
+    void stream.isHeard(session);
+    expect(handlers).toHaveLength(2);
+  });
+
+  it('is given up after two and a half heartbeats of silence, not before', async () => {
+    const { clock, stream, head, say, listener, controller } = scene();
+    void stream.isHeard(session);
+    head(200);
+    say(SNAPSHOT);
+    for (let beats = 0; beats < 5; beats++) {
+      await clock.advance(2400);
+      say(': heartbeat\n\n');
+    }
+    expect(listener.down).not.toHaveBeenCalled();
+    await clock.advance(2500);
+    expect(listener.down).toHaveBeenCalledTimes(1);
+    expect(controller.abort).toHaveBeenCalledTimes(1);
+  });
+
+  it('that was open for a while is opened again at once when it is cut; one that was not, later', async () => {
+    const { clock, stream, handlers, head, say, controller } = scene();
+    void stream.isHeard(session);
+    head(200);
+    say(SNAPSHOT);
+    await clock.advance(1500);
+    handlers[0]!.onResponseError!(controller, new Error('cut'));
+    const again = stream.isHeard(session);
+    expect(handlers).toHaveLength(2);
+    handlers[1]!.onResponseError!(controller, new Error('refused'));
+    expect(await again).toBe(false);
+    expect(await stream.isHeard(session)).toBe(false);
+    await clock.advance(1000);
+    void stream.isHeard(session);
+    expect(handlers).toHaveLength(3);
+  });
+
+  it.each([
+    ['a page', 200, 'text/html'],
+    ['an error', 502, 'text/event-stream'],
+  ])('that is %s is none', async (_name, status, type) => {
+    const { stream, head } = scene();
+    const heard = stream.isHeard(session);
+    head(status, type);
+    expect(await heard).toBe(false);
+  });
+
+  it('of a session that the server does not know says so', async () => {
+    const { stream, head, listener } = scene();
+    const heard = stream.isHeard(session);
+    head(403, 'application/json');
+    expect(await heard).toBe(false);
+    expect(listener.sessionNotFound).toHaveBeenCalledWith(session);
+  });
+
+  it('of another session takes its place', async () => {
+    const { stream, handlers, head, say, listener } = scene();
+    void stream.isHeard(session);
+    head(200);
+    say(SNAPSHOT);
+    const other = new Session('other', 60_000, '', 0);
+    void stream.isHeard(other);
+    await settled();
+    expect(handlers).toHaveLength(2);
+    expect(listener.down).not.toHaveBeenCalled();
+  });
+});

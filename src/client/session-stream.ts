@@ -1,0 +1,178 @@
+import { createParser, type EventSourceMessage } from 'eventsource-parser';
+import { type Dispatcher } from 'undici';
+import { type CancelTimer, type Clock } from './clock.js';
+import { isRecord, type Json } from './reply.js';
+import { type Session } from './session.js';
+import { type StreamOpener } from './transport.js';
+
+/** A server that is there answers with headers and snapshot at once; a proxy that keeps them back never does. */
+const SNAPSHOT_WITHIN_MS = 3000;
+
+/** Heartbeats that may be missing or late before the stream counts as dead. */
+const MISSED_HEARTBEATS = 2.5;
+
+/** After a stream that gave nothing: something on the way does not let streams through, and that may last. */
+const AFTER_SILENCE_MS = 30_000;
+
+/** After one that was refused or cut: a server that restarts is back in about this time. */
+const AFTER_FAILURE_MS = 1000;
+
+/** No event of Holdfast is near this long. */
+const MAX_EVENT_LENGTH = 16 * 1024 * 1024;
+
+export interface StreamListener {
+  snapshot(session: Session, data: Json): void;
+  event(session: Session, name: string, data: Json): void;
+  /** Nothing will be heard until the stream is open again. */
+  down(): void;
+  /** The server does not know the session. */
+  sessionNotFound(session: Session): void;
+}
+
+/** The session's event stream: opened when somebody needs it, watched for silence, and opened again when needed again. */
+export class SessionStream {
+  private connection: Connection | undefined;
+  private notBeforeMs = -Infinity;
+
+  constructor(
+    private readonly transport: StreamOpener,
+    private readonly clock: Clock,
+    private readonly heartbeatMs: number,
+    private readonly listener: StreamListener,
+  ) {}
+
+  /** Whether what happens to the session is being heard. Opens the stream unless it has just failed. */
+  isHeard(session: Session): Promise<boolean> {
+    if (this.connection?.session !== session) this.close();
+    if (!this.connection && this.clock.monotonicMs() < this.notBeforeMs) return Promise.resolve(false);
+    this.connection ??= this.open(session);
+    return this.connection.isLive;
+  }
+
+  close(): void {
+    this.connection?.end();
+    this.connection = undefined;
+  }
+
+  private open(session: Session): Connection {
+    const connection = new Connection(session, this.clock, this.heartbeatMs, this.listener, (delayMs) => {
+      if (this.connection !== connection) return;
+      this.connection = undefined;
+      this.notBeforeMs = this.clock.monotonicMs() + delayMs;
+      if (delayMs > 0) this.transport.moveOn();
+      this.listener.down();
+    });
+    this.transport.open(`/sessions/${encodeURIComponent(session.id)}/events`, connection);
+    return connection;
+  }
+}
+
+type Controller = Dispatcher.DispatchController;
+
+/** One connection, from opening to its end; `onDown` says how long to leave streams alone. */
+class Connection implements Dispatcher.DispatchHandler {
+  readonly isLive: Promise<boolean>;
+  private setLive!: (isLive: boolean) => void;
+  private controller: Controller | undefined;
+  private readonly decoder = new TextDecoder();
+  private readonly parser = createParser({
+    onEvent: (message) => this.take(message),
+    maxBufferSize: MAX_EVENT_LENGTH,
+  });
+  private isOver = false;
+  private hasSnapshot = false;
+  private cancelTimer: CancelTimer | undefined;
+  private lastHeardMs: number;
+  private readonly openedMs: number;
+
+  constructor(
+    readonly session: Session,
+    private readonly clock: Clock,
+    private readonly heartbeatMs: number,
+    private readonly listener: StreamListener,
+    private readonly onDown: (leaveForMs: number) => void,
+  ) {
+    this.isLive = new Promise((resolve) => (this.setLive = resolve));
+    this.openedMs = this.lastHeardMs = clock.monotonicMs();
+    this.watch(SNAPSHOT_WITHIN_MS);
+  }
+
+  /** Ends it for good, without a word. */
+  end(): void {
+    this.isOver = true;
+    this.cancelTimer?.();
+    this.setLive(false);
+    this.controller?.abort(new Error('the stream is not needed any more'));
+  }
+
+  onRequestStart(controller: Controller): void {
+    this.controller = controller;
+    if (this.isOver) controller.abort(new Error('too late'));
+  }
+
+  onResponseStart(
+    _controller: Controller,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    if (status === 403) this.listener.sessionNotFound(this.session);
+    const isStream = String(headers['content-type']).startsWith('text/event-stream');
+    if (status !== 200 || !isStream) this.down(status === 403 ? 0 : AFTER_SILENCE_MS);
+  }
+
+  onResponseData(_controller: Controller, chunk: Buffer): void {
+    if (this.isOver) return;
+    this.lastHeardMs = this.clock.monotonicMs();
+    this.parser.feed(this.decoder.decode(chunk, { stream: true }));
+  }
+
+  onResponseEnd(): void {
+    this.cut();
+  }
+
+  onResponseError(): void {
+    this.cut();
+  }
+
+  /** One that was open for a while is opened again at once. */
+  private cut(): void {
+    const wasOpenMs = this.clock.monotonicMs() - this.openedMs;
+    this.down(this.hasSnapshot && wasOpenMs > AFTER_FAILURE_MS ? 0 : AFTER_FAILURE_MS);
+  }
+
+  private down(leaveForMs: number): void {
+    if (this.isOver) return;
+    this.end();
+    this.onDown(leaveForMs);
+  }
+
+  private watch(forMs: number): void {
+    this.cancelTimer = this.clock.after(forMs, () => this.look(), true);
+  }
+
+  private look(): void {
+    const limitMs = this.hasSnapshot ? this.heartbeatMs * MISSED_HEARTBEATS : SNAPSHOT_WITHIN_MS;
+    const since = this.hasSnapshot ? this.lastHeardMs : this.openedMs;
+    const leftMs = since + limitMs - this.clock.monotonicMs();
+    if (leftMs > 0) return this.watch(leftMs);
+    this.down(AFTER_SILENCE_MS);
+  }
+
+  private take({ event, data }: EventSourceMessage): void {
+    const json = parsed(data);
+    if (!json || event === undefined) return this.down(AFTER_SILENCE_MS);
+    if (event !== 'snapshot') return this.listener.event(this.session, event, json);
+    this.listener.snapshot(this.session, json);
+    this.hasSnapshot = true;
+    this.setLive(true);
+  }
+}
+
+function parsed(data: string): Json | undefined {
+  try {
+    const json: unknown = JSON.parse(data);
+    return isRecord(json) ? json : undefined;
+  } catch {
+    return undefined;
+  }
+}

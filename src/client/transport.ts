@@ -1,0 +1,157 @@
+import { type Dispatcher, Pool } from 'undici';
+import { type CancelTimer, type Clock } from './clock.js';
+import { Exchange } from './exchange.js';
+import { type Reply } from './reply.js';
+
+/** Enough for batches in flight and single requests beside them; more would only wait in the server instead. */
+const SHORT_CONNECTIONS = 16;
+
+/** Time limits are ours, on the injected clock. */
+const POOL_OPTIONS = { bodyTimeout: 0, headersTimeout: 0, pipelining: 1 } as const;
+
+const JSON_HEADERS = { 'content-type': 'application/json' };
+
+export interface SendOptions {
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal | undefined;
+  /** A long poll: it must not keep short requests waiting for a connection. */
+  readonly isLong?: boolean;
+}
+
+/** What sends a request once. */
+export interface Sender {
+  /** Never rejects: the reply says how it went. */
+  send(method: string, path: string, body: string | undefined, options?: SendOptions): Promise<Reply>;
+}
+
+/** What opens streams, which have no time limit. */
+export interface StreamOpener {
+  open(path: string, handler: Dispatcher.DispatchHandler): void;
+  /** The server in use does not serve streams: the next one. */
+  moveOn(): void;
+}
+
+interface Server {
+  readonly url: string;
+  readonly path: string;
+  readonly short: Pool;
+  /** For what stays open: streams and long polls. */
+  readonly long: Pool;
+}
+
+/**
+ * Sends requests, each once, to the server that answered last. One that does not answer, or says that it cannot, is
+ * left for the next in the list.
+ */
+export class Transport implements Sender, StreamOpener {
+  private readonly servers: readonly Server[];
+  private current = 0;
+  /** In the order of their deadlines: all have the same time. One timer serves them all. */
+  private readonly underWay = new Set<Exchange>();
+  private timer: CancelTimer | undefined;
+  private readonly now: () => number;
+
+  constructor(
+    urls: readonly URL[],
+    private readonly requestTimeoutMs: number,
+    private readonly clock: Clock,
+  ) {
+    this.now = () => clock.monotonicMs();
+    this.servers = urls.map((url) => ({
+      url: url.href,
+      path: url.pathname.replace(/\/+$/, ''),
+      short: new Pool(url.origin, { ...POOL_OPTIONS, connections: SHORT_CONNECTIONS }),
+      long: new Pool(url.origin, POOL_OPTIONS),
+    }));
+  }
+
+  send(method: string, path: string, body: string | undefined, options: SendOptions = {}): Promise<Reply> {
+    return new Promise((resolve) => {
+      const server = this.servers[this.current]!;
+      const { timeoutMs = this.requestTimeoutMs, signal, isLong = false } = options;
+      const sentAtMs = this.now();
+      const cleanUp = timeoutMs === this.requestTimeoutMs && !signal ? undefined : new CleanUp();
+      const exchange = new Exchange(server.url, sentAtMs, sentAtMs + timeoutMs, this.now, (it, reply) => {
+        if (cleanUp) cleanUp.run();
+        else this.underWay.delete(it);
+        if (isUnavailable(reply) && signal?.aborted !== true) this.leave(server);
+        resolve(reply);
+      });
+      if (cleanUp) cleanUp.watch(exchange, this.clock, timeoutMs, signal);
+      else this.watch(exchange);
+      const request = requestOf(method, server.path + path, body);
+      (isLong ? server.long : server.short).dispatch(request, exchange);
+    });
+  }
+
+  open(path: string, handler: Dispatcher.DispatchHandler): void {
+    const server = this.servers[this.current]!;
+    const request = { method: 'GET', path: server.path + path, headers: { accept: 'text/event-stream' } };
+    server.long.dispatch(request as Dispatcher.DispatchOptions, handler);
+  }
+
+  moveOn(): void {
+    this.current = (this.current + 1) % this.servers.length;
+  }
+
+  async close(): Promise<void> {
+    this.timer?.();
+    await Promise.all(this.servers.flatMap(({ short, long }) => [short.destroy(), long.destroy()]));
+  }
+
+  /** Many requests may fail together; only the first of them moves on. */
+  private leave(server: Server): void {
+    if (this.servers[this.current] === server) this.moveOn();
+  }
+
+  private watch(exchange: Exchange): void {
+    this.underWay.add(exchange);
+    if (!this.timer) this.arm(exchange.dueAtMs);
+  }
+
+  private arm(dueAtMs: number): void {
+    this.timer = this.clock.after(dueAtMs - this.now(), () => this.look(), true);
+  }
+
+  private look(): void {
+    this.timer = undefined;
+    const now = this.now();
+    for (const exchange of this.underWay) {
+      if (exchange.dueAtMs > now) return this.arm(exchange.dueAtMs);
+      exchange.abort(timedOut(this.requestTimeoutMs));
+    }
+  }
+}
+
+/** What watches over a request with a time limit or a signal of its own. */
+class CleanUp {
+  private cancelTimer: CancelTimer | undefined;
+  private signal: AbortSignal | undefined;
+  private onAbort: (() => void) | undefined;
+
+  watch(exchange: Exchange, clock: Clock, timeoutMs: number, signal: AbortSignal | undefined): void {
+    this.cancelTimer = clock.after(timeoutMs, () => exchange.abort(timedOut(timeoutMs)), true);
+    this.signal = signal;
+    this.onAbort = () => exchange.abort(signal?.reason);
+    if (signal?.aborted) queueMicrotask(this.onAbort);
+    signal?.addEventListener('abort', this.onAbort);
+  }
+
+  run(): void {
+    this.cancelTimer?.();
+    if (this.onAbort) this.signal?.removeEventListener('abort', this.onAbort);
+  }
+}
+
+function requestOf(method: string, path: string, body: string | undefined): Dispatcher.DispatchOptions {
+  const given = body === undefined ? {} : { body, headers: JSON_HEADERS };
+  return { method: method as Dispatcher.HttpMethod, path, ...given };
+}
+
+function isUnavailable({ status }: Reply): boolean {
+  return status === 0 || status >= 500;
+}
+
+function timedOut(timeoutMs: number): Error {
+  return new Error(`no answer within ${timeoutMs} ms`);
+}

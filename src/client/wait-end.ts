@@ -1,0 +1,62 @@
+import { setMaxListeners } from 'node:events';
+import { type CancelTimer, type Clock } from './clock.js';
+import { WaitTimeoutError } from './errors.js';
+import { type LockOptions } from './requests.js';
+
+/**
+ * The end of a wait: the caller's signal, its time limit if it waits at all, or the closing of the client, whichever comes first. Many waits may
+ * share a signal; that is no leak to be warned of.
+ */
+export class WaitEnd {
+  private readonly controller = new AbortController();
+  private readonly sources: readonly AbortSignal[];
+  private readonly cancelTimer: CancelTimer | undefined;
+
+  constructor({ signal, waitMs }: LockOptions, closing: AbortSignal, clock: Clock) {
+    this.sources = signal ? [signal, closing] : [closing];
+    if (signal) setMaxListeners(0, signal);
+    for (const source of this.sources) source.addEventListener('abort', this.onAbort);
+    this.onAbort();
+    if (!waitMs || waitMs === Infinity) return;
+    this.cancelTimer = clock.after(waitMs, () => this.controller.abort(new WaitTimeoutError(waitMs)));
+  }
+
+  get signal(): AbortSignal {
+    return this.controller.signal;
+  }
+
+  /** Settles as the promise does, or rejects at the end. What comes after the end goes to `onLate`. */
+  race<T>(promise: Promise<T>, onLate: (value: T) => void): Promise<T> {
+    const { signal } = this;
+    return new Promise<T>((resolve, reject) => {
+      const onEnd = () => reject(signal.reason);
+      const over = () => {
+        signal.removeEventListener('abort', onEnd);
+        this.dispose();
+      };
+      if (signal.aborted) onEnd();
+      signal.addEventListener('abort', onEnd, { once: true });
+      promise.then(
+        (value) => {
+          over();
+          if (signal.aborted) onLate(value);
+          else resolve(value);
+        },
+        (error: unknown) => {
+          over();
+          reject(error);
+        },
+      );
+    });
+  }
+
+  private readonly onAbort = () => {
+    const source = this.sources.find(({ aborted }) => aborted);
+    if (source) this.controller.abort(source.reason);
+  };
+
+  private dispose(): void {
+    this.cancelTimer?.();
+    for (const source of this.sources) source.removeEventListener('abort', this.onAbort);
+  }
+}
