@@ -1,0 +1,59 @@
+import { createInterface } from 'node:readline/promises';
+import { type Command } from 'commander';
+import { integer, type KeyOptions, serverCommand, type ServerOptions, withKey } from '../command.js';
+import { UsageError } from '../failure.js';
+import { print, printJson } from '../output.js';
+import { asking } from '../server-calls.js';
+import { since } from '../times.js';
+
+interface ReleaseOptions extends ServerOptions, KeyOptions {
+  readonly force?: boolean;
+  readonly yes?: boolean;
+  readonly reason: string;
+  readonly token?: number;
+}
+
+interface Holder {
+  readonly node_id: string;
+  readonly acquired_at: string;
+  readonly token: number;
+}
+
+export function releaseCommand(): Command {
+  const examples = [
+    'holdfast release --type pull --resource sha256:4f4e --force',
+    'holdfast release --type pull --resource sha256:4f4e --force --yes --reason "node-1 is gone"',
+  ];
+  return withKey(
+    serverCommand('release', 'Take a lock away from its holder: the next in line is served', examples),
+  )
+    .option('--force', 'needed: whoever holds it is not asked, and may still be working')
+    .option('--yes', 'do not ask for confirmation')
+    .option('--reason <text>', 'told to whoever follows the events, and logged', 'released by hand')
+    .option('--token <number>', 'only the hold with this token', integer(1, Number.MAX_SAFE_INTEGER))
+    .action(release);
+}
+
+async function release(options: ReleaseOptions): Promise<void> {
+  const { server, json, type, resource, reason, yes, token } = options;
+  if (!options.force) throw new UsageError('A lock is taken from its holder only with --force.');
+  await asking(server, async (calls) => {
+    const key = { type, resource_id: resource };
+    const holder = (await calls.get('/lock/status', key))['holder'] as Holder | undefined;
+    if (holder && !yes)
+      await confirm(`${holder.node_id} has held ${type} ${resource} for ${since(holder.acquired_at)}.`);
+    // Only the hold that was seen: another may have begun while somebody thought about it.
+    const answer = await calls.post('/locks/release', { ...key, reason, token: token ?? holder?.token });
+    if (json) printJson({ ...key, ...answer });
+    else print(`${type} ${resource}: ${String(answer['message'])}`);
+  });
+}
+
+async function confirm(situation: string): Promise<void> {
+  if (!process.stdin.isTTY)
+    throw new Error(`${situation} Nobody can be asked here: say --yes to take it away.`);
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  const answer = await terminal.question(`${situation} It may still be working. Take it away? [y/N] `);
+  terminal.close();
+  if (!/^y(es)?$/i.test(answer.trim())) throw new Error('Nothing was changed.');
+}

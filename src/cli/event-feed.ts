@@ -1,0 +1,73 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { createParser, type EventSourceMessage } from 'eventsource-parser';
+import { type Dispatcher, request } from 'undici';
+import { HoldfastError, ProtocolError, UnavailableError } from '../client/index.js';
+import { type Json } from '../client/reply.js';
+
+/** Two and a half heartbeats of the server's default. */
+const SILENCE_MS = 37_500;
+
+/** A server that restarts is back in about this time. */
+const AGAIN_AFTER_MS = 1000;
+
+export interface FeedEvent {
+  readonly name: string;
+  readonly id: string | undefined;
+  readonly data: Json;
+}
+
+/**
+ * Everything that happens, from the first of the servers that answers; connects again, each time from the snapshot, for
+ * as long as somebody listens. Rejects only if no server answers, or none that is Holdfast, at the beginning. `onCut` is told why it was cut.
+ */
+export async function* followEvents(
+  urls: readonly string[],
+  onCut: (why: string) => void,
+): AsyncGenerator<FeedEvent> {
+  let isHoldfast = false;
+  for (;;) {
+    try {
+      for await (const event of eventsIn(await connect(urls))) {
+        isHoldfast = true;
+        yield event;
+      }
+      throw new Error('the server has closed the stream');
+    } catch (error) {
+      if (!isHoldfast) throw error instanceof HoldfastError ? error : notHoldfast(urls, error);
+      onCut((error as Error).message.split('\n')[0]!);
+    }
+    await pause(AGAIN_AFTER_MS);
+  }
+}
+
+async function connect(urls: readonly string[]): Promise<Dispatcher.ResponseData['body']> {
+  const attempts = [];
+  for (const url of urls) {
+    try {
+      const target = `${url.replace(/\/+$/, '')}/events`;
+      const response = await request(target, { headersTimeout: SILENCE_MS, bodyTimeout: SILENCE_MS });
+      const type = String(response.headers['content-type']);
+      if (response.statusCode === 200 && type.startsWith('text/event-stream')) return response.body;
+      await response.body.dump();
+      attempts.push({ url, ms: 0, cause: new Error(`answered ${response.statusCode}, ${type}`) });
+    } catch (cause) {
+      attempts.push({ url, ms: 0, cause });
+    }
+  }
+  throw new UnavailableError('UNREACHABLE', `No answer from ${urls.join(', ')}`, { attempts });
+}
+
+function notHoldfast(urls: readonly string[], cause: unknown): ProtocolError {
+  return new ProtocolError(`What answers at ${urls.join(', ')} is not Holdfast.`, { cause });
+}
+
+async function* eventsIn(body: Dispatcher.ResponseData['body']): AsyncGenerator<FeedEvent> {
+  const messages: EventSourceMessage[] = [];
+  const parser = createParser({ onEvent: (message) => void messages.push(message) });
+  const decoder = new TextDecoder();
+  for await (const chunk of body) {
+    parser.feed(decoder.decode(chunk as Buffer, { stream: true }));
+    for (const { event = 'message', id, data } of messages.splice(0))
+      yield { name: event, id, data: JSON.parse(data) as Json };
+  }
+}

@@ -1,0 +1,59 @@
+import { CommanderError } from 'commander';
+import {
+  BadRequestError,
+  type HoldfastError,
+  HoldLostError,
+  ProtocolError,
+  QueueFullError,
+  RefusedError,
+  UnavailableError,
+  WaitTimeoutError,
+} from '../client/index.js';
+import { EXIT } from './exit-codes.js';
+import { Interrupted } from './run/signals.js';
+
+/** Something that was asked for in a way that cannot be done. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+  readonly code = 'USAGE';
+}
+
+/** How a command ends that could not do what it was there for. */
+export interface Failure {
+  readonly exitCode: number;
+  readonly code: string;
+  readonly message: string;
+}
+
+export function failureOf(error: unknown): Failure {
+  if (error instanceof CommanderError) return failureOf(new UsageError(error.message.replace('error: ', '')));
+  const { code = 'FAILED', message = String(error) } = error as { code?: string; message?: string };
+  return { exitCode: exitCodeOf(error), code, message: isUnreachable(error) ? unreachable(error) : message };
+}
+
+function exitCodeOf(error: unknown): number {
+  if (error instanceof Interrupted) return error.exitCode;
+  if (error instanceof UsageError || error instanceof BadRequestError) return EXIT.usage;
+  if (error instanceof HoldLostError) return EXIT.holdLost;
+  if (error instanceof WaitTimeoutError || error instanceof QueueFullError) return EXIT.tryAgain;
+  if (error instanceof RefusedError && error.code === 'LOCK_HELD') return EXIT.tryAgain;
+  if (error instanceof UnavailableError || error instanceof ProtocolError) return EXIT.unreachable;
+  return EXIT.failed;
+}
+
+function isUnreachable(error: unknown): error is HoldfastError {
+  return error instanceof UnavailableError && error.code === 'UNREACHABLE';
+}
+
+function unreachable({ attempts }: HoldfastError): string {
+  const causes = new Map(attempts.map(({ url, cause }) => [url, causeOf(cause)]));
+  const tried = [...causes].map(([url, cause]) => `${url} (${cause})`).join(', ');
+  return `No Holdfast server answers at ${tried}.
+Start one with "holdfast serve", or name another with --server or HOLDFAST_URL.`;
+}
+
+/** `connect ECONNREFUSED 127.0.0.1:8086` and the like; where several addresses were tried, the error has only a code. */
+function causeOf(cause: unknown): string {
+  const { message, code } = (cause ?? {}) as { message?: string; code?: string };
+  return message || code || 'no answer';
+}

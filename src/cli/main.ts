@@ -1,0 +1,31 @@
+import { CommanderError } from 'commander';
+import { failureOf } from './failure.js';
+import { note, printJson } from './output.js';
+import { holdfast } from './program.js';
+
+// Whoever reads has had enough: `holdfast watch | head`. What has failed before that has failed.
+process.stdout.on('error', (error: NodeJS.ErrnoException) =>
+  process.exit(process.exitCode ?? (error.code === 'EPIPE' ? 0 : 1)),
+);
+// Nobody hears what is said beside it; that is no failure.
+process.stderr.on('error', () => undefined);
+
+try {
+  await holdfast().parseAsync();
+} catch (error) {
+  process.exitCode = endOf(error);
+}
+
+function endOf(error: unknown): number {
+  if (error instanceof CommanderError && error.exitCode === 0) return 0;
+  const { exitCode, code, message } = failureOf(error);
+  if (!(error instanceof CommanderError)) note(message);
+  if (wantsJson()) printJson({ error: { code, message } });
+  return exitCode;
+}
+
+/** Also where the arguments could not be understood; what follows `--` is not for us. */
+function wantsJson(): boolean {
+  const end = process.argv.indexOf('--');
+  return process.argv.slice(2, end === -1 ? undefined : end).includes('--json');
+}

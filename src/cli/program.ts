@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs';
+import { Command } from 'commander';
+import { demoCommand } from './commands/demo.js';
+import { locksCommand } from './commands/locks.js';
+import { refsCommand } from './commands/refs.js';
+import { releaseCommand } from './commands/release.js';
+import { runCommand } from './commands/run.js';
+import { serveCommand } from './commands/serve.js';
+import { statusCommand } from './commands/status.js';
+import { watchCommand } from './commands/watch.js';
+import { EXIT_CODES_HELP } from './exit-codes.js';
+
+const EXAMPLES = `
+Examples:
+  $ holdfast serve
+  $ holdfast run --type pull --resource sha256:4f4e -- ./download.sh
+  $ holdfast locks
+  $ holdfast demo`;
+
+export function holdfast(): Command {
+  const program = new Command('holdfast')
+    .description('Many nodes, one piece of work, done once.')
+    .version(version())
+    .enablePositionalOptions()
+    .addHelpText('after', EXAMPLES)
+    .addHelpText('after', EXIT_CODES_HELP);
+  const commands = [
+    serveCommand(),
+    runCommand(),
+    statusCommand(),
+    locksCommand(),
+    watchCommand(),
+    refsCommand(),
+    releaseCommand(),
+    demoCommand(),
+  ];
+  for (const command of commands) program.addCommand(command);
+  throwInsteadOfExit(program);
+  return program;
+}
+
+function throwInsteadOfExit(command: Command): void {
+  command.exitOverride().showHelpAfterError('(--help shows what there is)');
+  for (const part of command.commands) throwInsteadOfExit(part);
+}
+
+function version(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}

@@ -1,0 +1,132 @@
+import { type Hold, HoldLostError, LockClient, type LockRequest } from '../../client/index.js';
+import { ChildGroup, type Ending } from './child-group.js';
+import { Guardian } from './guardian.js';
+import { Signals } from './signals.js';
+
+export interface CommandRunOptions {
+  readonly serverUrls: readonly string[];
+  readonly nodeId: string;
+  readonly sessionTtlMs: number;
+  readonly killAfterMs: number;
+  readonly waitMs?: number | undefined;
+  /** Where what the command prints goes. */
+  readonly stdout: 'inherit' | 2;
+}
+
+/** Makes the client report a failure, in these words. */
+class CommandFailed extends Error {
+  override readonly name = 'CommandFailed';
+}
+
+export type CommandResult =
+  | { readonly status: 'executed' | 'failed' | 'lost'; readonly token: number; readonly ending: Ending }
+  | {
+      readonly status: 'skipped';
+      readonly nodeId?: string;
+      readonly completedAt?: string;
+      readonly message: string;
+    };
+
+/** One command under one lock. */
+export class CommandRun {
+  private readonly signals = new Signals();
+  private readonly client: LockClient;
+  private ran: { readonly token: number; readonly ending: Ending } | undefined;
+
+  constructor(
+    private readonly options: CommandRunOptions,
+    private readonly request: LockRequest,
+    private readonly command: readonly string[],
+  ) {
+    const { serverUrls, nodeId, sessionTtlMs, killAfterMs } = options;
+    this.client = new LockClient({ serverUrls, nodeId, sessionTtlMs, stopWithinMs: killAfterMs });
+  }
+
+  /** As far as the command itself goes. */
+  get hasSucceeded(): boolean {
+    return this.ran?.ending.exitCode === 0;
+  }
+
+  /** Rejects when the command was not started, and when it succeeded and that could not be reported. */
+  async result(): Promise<CommandResult> {
+    const { client, signals, options } = this;
+    try {
+      const result = await client.runOnce(this.request, (hold) => this.work(hold), {
+        signal: signals.waitEnd,
+        waitMs: options.waitMs,
+      });
+      return result.status === 'executed' ? { status: 'executed', ...this.ran! } : await this.skipped(result);
+    } catch (error) {
+      return this.afterError(error);
+    } finally {
+      signals.stop();
+      await client.close();
+    }
+  }
+
+  private async work(hold: Hold): Promise<void> {
+    const { request, options, signals } = this;
+    const environment = {
+      HOLDFAST_TOKEN: String(hold.token),
+      HOLDFAST_TYPE: request.type,
+      HOLDFAST_RESOURCE: request.resourceId,
+    };
+    const child = new ChildGroup(this.command, environment, options.stdout);
+    signals.child = child;
+    const ending = await this.untilEnded(child, hold);
+    this.ran = { token: hold.token, ending };
+    if (ending.error !== undefined) throw new CommandFailed(ending.error);
+  }
+
+  /** Stops it when the hold is lost, or this process dies. */
+  private async untilEnded(child: ChildGroup, hold: Hold): Promise<Ending> {
+    const { killAfterMs, sessionTtlMs } = this.options;
+    const guardian = child.pid === undefined ? undefined : new Guardian(child.pid, killAfterMs);
+    const timer = setInterval(() => this.look(hold), sessionTtlMs / 3);
+    let stopped: Promise<void> | undefined;
+    const stop = () => {
+      stopped = child.stop(killAfterMs);
+    };
+    if (hold.signal.aborted) stop();
+    hold.signal.addEventListener('abort', stop, { once: true });
+    const ending = await child.ended;
+    hold.signal.removeEventListener('abort', stop);
+    clearInterval(timer);
+    await stopped;
+    guardian?.dismiss();
+    return ending;
+  }
+
+  /** A hold that was taken by force is noticed when its renewal is refused; that aborts its signal. */
+  private look(hold: Hold): void {
+    this.client.renew(hold).catch(() => undefined);
+  }
+
+  private afterError(error: unknown): CommandResult {
+    const { ran } = this;
+    if (!ran) throw error;
+    if (error instanceof HoldLostError) return { status: 'lost', ...ran };
+    if (error instanceof CommandFailed) return { status: 'failed', ...ran };
+    throw error;
+  }
+
+  /** The client knows who did it if it waited for them. A pull that others use is done by the first of them. */
+  private async skipped(told: {
+    readonly doneBy?: { readonly nodeId: string; readonly completedAt?: string };
+    readonly message?: string;
+  }): Promise<CommandResult> {
+    const { request, client } = this;
+    const { message = '', doneBy } = told;
+    if (doneBy) return { status: 'skipped', message, ...doneBy };
+    const first = request.type === 'pull' ? await this.firstUser() : undefined;
+    if (first) return { status: 'skipped', message, ...first };
+    const { completedAt } = await client.status(request).catch(() => ({ completedAt: undefined }));
+    return { status: 'skipped', message, ...(completedAt !== undefined && { completedAt }) };
+  }
+
+  private async firstUser(): Promise<{ nodeId: string; completedAt?: string } | undefined> {
+    const { nodes } = await this.client.refs.get(this.request.resourceId).catch(() => ({ nodes: [] }));
+    const [first] = nodes.toSorted((a, b) => (a.since ?? '~').localeCompare(b.since ?? '~'));
+    return first && { nodeId: first.nodeId, ...(first.since !== undefined && { completedAt: first.since }) };
+  }
+}

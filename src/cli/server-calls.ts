@@ -1,0 +1,61 @@
+import { successBody } from '../client/answers.js';
+import { Caller } from '../client/caller.js';
+import { SystemClock } from '../client/clock.js';
+import { type Json } from '../client/reply.js';
+import { Retries } from '../client/retries.js';
+import { Transport } from '../client/transport.js';
+
+/** Somebody sits in front of it. */
+const REQUEST_TIMEOUT_MS = 10_000;
+
+type Query = Readonly<Record<string, string | number | undefined>>;
+
+/** Single questions to the server, answered or refused at once. Of several servers each is asked once. */
+export class ServerCalls {
+  private readonly transport: Transport;
+  private readonly caller: Caller;
+
+  constructor(urls: readonly string[]) {
+    const clock = new SystemClock();
+    const retries = new Retries({ maxRetries: urls.length - 1, retryIntervalMs: 0 }, urls.length);
+    this.transport = new Transport(
+      urls.map((url) => new URL(url)),
+      REQUEST_TIMEOUT_MS,
+      clock,
+    );
+    this.caller = new Caller(this.transport, retries, clock, new AbortController().signal);
+  }
+
+  get(path: string, query: Query = {}): Promise<Json> {
+    const search = new URLSearchParams();
+    for (const [name, value] of Object.entries(query))
+      if (value !== undefined) search.set(name, String(value));
+    return this.call('GET', search.size === 0 ? path : `${path}?${search}`);
+  }
+
+  post(path: string, body: object): Promise<Json> {
+    return this.call('POST', path, JSON.stringify(body));
+  }
+
+  close(): Promise<void> {
+    return this.transport.close();
+  }
+
+  private async call(method: string, path: string, body?: string): Promise<Json> {
+    const reply = await this.caller.call(method, path, body);
+    return successBody(reply, { method, path, ...(body !== undefined && { body }) });
+  }
+}
+
+/** Asks, and leaves no connection behind. */
+export async function asking<T>(
+  urls: readonly string[],
+  ask: (calls: ServerCalls) => Promise<T>,
+): Promise<T> {
+  const calls = new ServerCalls(urls);
+  try {
+    return await ask(calls);
+  } finally {
+    await calls.close();
+  }
+}

@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+import { fakeServer } from '../client/setup.js';
+import { type FakeAnswer } from '../support/fake-server.js';
+import { TestServer } from '../support/server-bootstrap.js';
+import { holdfast, start } from './setup.js';
+
+const KEY = ['--type', 'update', '--resource', 'site'];
+const FAILING = ['--', 'sh', '-c', 'exit 3'];
+
+describe('a failure that nobody reads', () => {
+  it('on standard output is a failure all the same', async () => {
+    const server = await TestServer.start();
+    const run = start(server, ['run', ...KEY, '--json', ...FAILING]);
+    run.child.stdout!.destroy();
+    expect((await run.finished).code).toBe(3);
+  });
+
+  it('on standard error has its own exit code', async () => {
+    const server = await TestServer.start();
+    const run = start(server, ['run', ...KEY, ...FAILING]);
+    run.child.stderr!.destroy();
+    expect((await run.finished).code).toBe(3);
+  });
+});
+
+describe('holdfast watch', () => {
+  const STREAM = { 'content-type': 'text/event-stream' };
+
+  it.each<[string, FakeAnswer]>([
+    ['a page', { headers: { 'content-type': 'text/html' }, body: '<html>' }],
+    ['a stream of something else', { headers: STREAM, body: 'data: hello\n\n' }],
+    ['a stream of nothing', { headers: STREAM, body: '' }],
+  ])('says that %s is not Holdfast', async (_name, answer) => {
+    const server = await fakeServer(() => answer);
+    const { code, stderr } = await holdfast(server, 'watch');
+    expect(code).toBe(69);
+    expect(stderr).toContain(server.url);
+  });
+});
+
+it('a server may be named with any number of slashes at its end', async () => {
+  const server = await TestServer.start();
+  const { code } = await holdfast({ url: `${server.url}///` }, 'status');
+  expect(code).toBe(0);
+});
+
+it('run --wait 0 does not wait, and leaves no trace', async () => {
+  const server = await TestServer.start();
+  await server.post('/lock', { type: 'update', resource_id: 'site', node_id: 'n1' });
+  const { code, stdout } = await holdfast(server, 'run', ...KEY, '--wait', '0', '--', 'echo', 'no');
+  expect({ code, stdout }).toEqual({ code: 75, stdout: '' });
+  expect((await server.get('/locks')).body.locks).toMatchObject([{ held: true, queue_length: 0 }]);
+});

@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { holdfast, json, NOWHERE } from './setup.js';
+
+const KEY = ['--type', 'update', '--resource', 'site'];
+
+describe('holdfast', () => {
+  it.each([
+    [[]],
+    [['frobnicate']],
+    [['run', '--type', 'pull', '--', 'true']],
+    [['run', ...KEY]],
+    [['run', ...KEY, '--on-skip', '256', '--', 'true']],
+    [['run', ...KEY, '--kill-after', '500', '--session-ttl', '2000', '--', 'true']],
+    [['status', '--server', 'ftp://x']],
+    [['locks', '--limit', 'many']],
+    [['refs', 'show']],
+  ])('exits with 2 and runs nothing for %j', async (args: string[]) => {
+    const answer = await holdfast(NOWHERE, ...args);
+    expect(answer).toMatchObject({ code: 2, stdout: '' });
+    expect(answer.stderr).not.toBe('');
+  });
+
+  it('tells programs what was wrong, too', async () => {
+    expect(json(await holdfast(NOWHERE, 'locks', '--frobnicate', '--json'))).toEqual({
+      error: { code: 'USAGE', message: "unknown option '--frobnicate'" },
+    });
+  });
+
+  it('shows examples in the help of every command, and its exit codes', async () => {
+    const help = await holdfast(NOWHERE, '--help');
+    expect(help).toMatchObject({ code: 0, stdout: expect.stringContaining('Exit codes:') });
+    const commands = ['serve', 'run', 'status', 'locks', 'watch', 'refs', 'release', 'demo'];
+    for (const command of commands) {
+      expect(help.stdout).toContain(`\n  ${command} `);
+      expect((await holdfast(NOWHERE, command, '--help')).stdout).toContain(`Examples:\n  $ `);
+    }
+  });
+
+  it('knows its version', async () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+    expect((await holdfast(NOWHERE, '--version')).stdout).toBe(`${version}\n`);
+  });
+});
