@@ -1,0 +1,132 @@
+import {
+  askerOf,
+  type End,
+  type Lock,
+  type LockInput,
+  type LockOperation,
+  type Recorded,
+  type Renew,
+} from './lock-operations.js';
+
+/** Settings of the server, 0 = never. */
+export interface Timing {
+  readonly leaseMs: number;
+  readonly claimTimeoutMs: number;
+  readonly waiterTtlMs: number;
+}
+
+export const DEFAULT_TIMING: Timing = { leaseMs: 3_600_000, claimTimeoutMs: 10_000, waiterTtlMs: 600_000 };
+
+type Ask = LockOperation & { readonly input: Lock | Renew };
+type SessionEnd = Recorded & { readonly input: { readonly session: string } };
+
+/**
+ * The operations of a recorded history, and with them every moment from which a hold or a wait may have ended by itself:
+ * its session was ended, may have missed its TTL, or its lease, claim or wait may have run out. Nothing else may end
+ * one. Each is a maybe, but for a session whose end was acknowledged.
+ */
+export function withPossibleEnds(history: readonly Recorded[], timing: Timing): LockOperation[] {
+  const lastMoment = Math.max(...history.map((operation) => operation.return ?? operation.call));
+  const ends = endsOfSessions(history);
+  const operations = history.filter(isOnResource).map((operation) => doubting(operation, ends));
+  const asked = operations.filter(isAsk);
+  const silences = asked.flatMap((ask, index) =>
+    silentEnds(ask, index + 1, asked, timing).filter(({ call }) => call <= lastMoment),
+  );
+  const refreshes = new Set(silences.map(({ input }) => input.refresh));
+  const named = operations.map((operation) => {
+    const refresh = asked.indexOf(operation as Ask) + 1;
+    if (!refreshes.has(refresh)) return operation;
+    return { ...operation, input: { ...operation.input, refresh } as LockInput };
+  });
+  const late = ends.filter(({ call }) => call <= lastMoment);
+  return [...named, ...silences, ...late.flatMap((end) => endsOfKeys(end, asked))];
+}
+
+function isOnResource(operation: Recorded): operation is LockOperation {
+  return 'resource' in operation.input;
+}
+
+function isAsk(operation: LockOperation): operation is Ask {
+  return operation.input.do === 'lock' || operation.input.do === 'renew';
+}
+
+/** Those that were asked for, and for each session the moment from which it may have missed its TTL. */
+function endsOfSessions(history: readonly Recorded[]): SessionEnd[] {
+  const asked = history.filter((operation): operation is SessionEnd => operation.input.do === 'end-session');
+  const opened = history.flatMap(({ input, output }) =>
+    input.do === 'open-session' && output?.is === 'session' ? [{ ...input, session: output.session }] : [],
+  );
+  const lapses = opened.map(({ node, session, ttlMs }) => {
+    const kept = history.filter(({ output }) => output?.is === 'session' && output.session === session);
+    const call = Math.max(...kept.map((operation) => operation.call)) + ttlMs;
+    return { client: '-', call, input: { do: 'end-session' as const, node, session } };
+  });
+  return [...asked, ...lapses];
+}
+
+function doubting(operation: LockOperation, ends: readonly SessionEnd[]): LockOperation {
+  const { input, return: returned = Infinity } = operation;
+  if (!('type' in input) || input.session === undefined) return operation;
+  const doubtful = ends.some(({ input: { session }, call }) => session === input.session && call <= returned);
+  return doubtful ? { ...operation, input: { ...input, doubtful } } : operation;
+}
+
+/**
+ * What the end of a session means for each key that it asked for. A request that was under way then was granted or queued
+ * all the same, and is ended too, later.
+ */
+function endsOfKeys(end: SessionEnd, asked: readonly Ask[]): LockOperation[] {
+  const own = asked.filter(({ input }) => input.session === end.input.session);
+  const keys = new Map(own.map((ask) => [`${ask.input.type}:${ask.input.resource}`, ask]));
+  const { client, call, return: returned, output } = end;
+  const underWay = own.filter(
+    (ask) => (ask.return ?? Infinity) >= call && ask.call <= (returned ?? Infinity),
+  );
+  return [
+    ...[...keys.values()].map((ask) => ({
+      client,
+      call,
+      return: returned,
+      input: endOf(ask),
+      output: output && ({ is: 'ended' } as const),
+    })),
+    ...underWay.map((ask) => ({ client: '-', call, input: endOf(ask) })),
+  ];
+}
+
+/** If nothing was heard of the asker after this. */
+function silentEnds(
+  ask: Ask,
+  refresh: number,
+  asked: readonly Ask[],
+  timing: Timing,
+): (LockOperation & { readonly input: End })[] {
+  const { input, call } = ask;
+  const after = (ms: number, only: End['only']) =>
+    ms === 0 ? [] : [{ client: '-', call: call + ms, input: { ...endOf(ask), refresh, only } }];
+  const held = after(leaseOf(ask, asked, timing), 'held');
+  if (input.do === 'renew') return held;
+  const unclaimed = after(timing.claimTimeoutMs, 'unclaimed');
+  // A repeated ask is written down only when half the time has passed.
+  const waiting = input.session === undefined ? after(timing.waiterTtlMs / 2, 'waiting') : [];
+  return [...held, ...unclaimed, ...waiting];
+}
+
+/** Who names none keeps the lease there is: it may be the shortest the asker ever named for this key. */
+function leaseOf({ input }: Ask, asked: readonly Ask[], { leaseMs }: Timing): number {
+  if (input.leaseMs !== undefined) return input.leaseMs;
+  const sameKey = asked.filter(
+    (other) =>
+      askerOf(other.input) === askerOf(input) &&
+      other.input.type === input.type &&
+      other.input.resource === input.resource,
+  );
+  const unnamed = input.session === undefined ? leaseMs : 0;
+  const leases = sameKey.map((other) => other.input.leaseMs ?? unnamed).filter((lease) => lease > 0);
+  return leases.length === 0 ? 0 : Math.min(...leases);
+}
+
+function endOf({ input: { resource, type, node, session } }: Ask): End {
+  return { do: 'end', resource, type, node, session };
+}
