@@ -15,14 +15,16 @@ const SIZES = [1000, 10_000, 100_000, 1_000_000];
 const SAMPLES = 2000;
 const digest = (i) => `sha256:${i.toString(16).padStart(64, '0')}`;
 
-function rss() {
+/** At rest: V8 gives what it has freed back to the system a little later. */
+async function rss() {
   globalThis.gc?.();
+  await new Promise((resolve) => setTimeout(resolve, 3000));
   globalThis.gc?.();
   return process.memoryUsage().rss;
 }
 
 async function hold(manager, from, to) {
-  const CONCURRENT = 4096;
+  const CONCURRENT = 256;
   for (let i = from; i < to; i += CONCURRENT) {
     const batch = [];
     for (let j = i; j < Math.min(i + CONCURRENT, to); j++) {
@@ -53,13 +55,13 @@ async function child(kind, path) {
   const manager = await startManager(store);
   await hold(manager, 0, 500);
   await acquireLatency(manager, 'warm-up');
-  const empty = rss();
+  const empty = await rss();
   const rows = [];
   let held = 500;
   for (const size of SIZES) {
     await hold(manager, held, size);
     held = size;
-    const bytes = (rss() - empty) / size;
+    const bytes = ((await rss()) - empty) / size;
     rows.push({ size, bytes, ...(await acquireLatency(manager, size)) });
   }
   await manager.beforeApplicationShutdown();
@@ -68,12 +70,12 @@ async function child(kind, path) {
 }
 
 async function restart(path) {
-  const empty = rss();
+  const empty = await rss();
   const begin = performance.now();
   const store = await openStore('file', path);
   const manager = await startManager(store);
   const seconds = (performance.now() - begin) / 1000;
-  process.send({ seconds, size: manager.size, bytes: (rss() - empty) / manager.size });
+  process.send({ seconds, size: manager.size, bytes: ((await rss()) - empty) / manager.size });
   await manager.beforeApplicationShutdown();
   await store.close();
 }

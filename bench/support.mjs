@@ -16,7 +16,7 @@ export async function temporaryDirectory() {
 }
 
 export async function openStore(kind, path) {
-  const store = createStateStore(kind === 'memory' ? 'memory:' : `file:${path}`, clock);
+  const store = await createStateStore(kind === 'memory' ? 'memory:' : `file:${path}`, 'bench/', clock);
   await store.open();
   return store;
 }
