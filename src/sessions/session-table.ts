@@ -130,7 +130,9 @@ export class SessionTable implements OnModuleInit, BeforeApplicationShutdown {
 
   private instanceChanged(id: string): void {
     for (const session of this.sessions.values()) {
-      if (session.record?.instanceId === id) this.countDown(session);
+      const { record } = session;
+      // The time of an ended one runs already, wherever it was attached.
+      if (record?.instanceId === id && !record.ended) this.countDown(session);
     }
   }
 

@@ -264,6 +264,7 @@ describe('A session over several servers', () => {
     const instances = await held();
     const { b, clock, connections, store, session_id } = instances;
     connections[0]!.die();
+    await clock.advance(NOTICED_MS / 2);
     const [item] = await store.get(0, [`s/${session_id}`]);
     const put = JSON.stringify({ ...JSON.parse(item!.value), e: 1 });
     await store.commit(0, [{ key: item!.key, expect: item!.revision, put }]);
