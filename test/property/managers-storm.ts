@@ -69,7 +69,7 @@ export class Storm {
     const turns = Math.floor(random() * 8);
     for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve));
     if (this.weather.deaths && random() < 0.25) await this.replaceOne();
-    if (random() < 0.05) system.compact(Math.floor(random() * 2));
+    if (random() < 0.05) await system.compact(Math.floor(random() * 2));
     if (random() < 0.6) await this.clock.advance(pick(random, [1, 50, 250, 450, 900]));
     for (const { store } of system.instances) if (random() < 0.3) store.deliver(pick(random, [1, 1000]));
     for (const resourceId of RESOURCES) await system.state(resourceId);
