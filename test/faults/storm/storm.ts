@@ -24,7 +24,7 @@ const CALM_MS = 1000;
 
 export interface Wishes {
   readonly seed: number;
-  /** It goes on until all of this has been. */
+  /** It goes on until all of this has been, and every kind of fault. */
   readonly least: { readonly operations: number; readonly handOvers: number; readonly brokenMs: number };
   readonly report: (line: string) => void;
 }
@@ -35,6 +35,9 @@ export class Storm {
   readonly faults: Fault[] = [];
   private readonly random: Random;
   private readonly load: Load;
+  /** What is still to happen of this round of faults. */
+  private readonly deck: Fault[] = [];
+  private rounds = 0;
   private brokenMs = 0;
 
   private constructor(
@@ -81,17 +84,23 @@ export class Storm {
   }
 
   private get isEnough(): boolean {
-    const { operations, handOvers, brokenMs } = this.wishes.least;
+    const { operations, handOvers } = this.wishes.least;
     const { tally } = this;
-    return tally.operations >= operations && tally.handOvers >= handOvers && tally.brokenMs >= brokenMs;
+    return this.isBrokenEnough && tally.operations >= operations && tally.handOvers >= handOvers;
   }
 
-  private readonly deck: Fault[] = [];
+  private get isBrokenEnough(): boolean {
+    const { brokenMs } = this.wishes.least;
+    return this.brokenMs >= brokenMs && (brokenMs === 0 || this.rounds > 1 || this.deck.length === 0);
+  }
 
   private async faultOrCalm(): Promise<void> {
     await sleep(CALM_MS);
-    if (this.brokenMs >= this.wishes.least.brokenMs) return;
-    if (this.deck.length === 0) this.deck.push(...faultsOf(this.random, this.instances, this.engine.members));
+    if (this.isBrokenEnough) return;
+    if (this.deck.length === 0) {
+      this.rounds++;
+      this.deck.push(...faultsOf(this.random, this.instances, this.engine.members));
+    }
     const fault = this.deck.pop()!;
     this.wishes.report(`${this.recorder.answered} operations; ${fault.what}`);
     this.faults.push(fault);
