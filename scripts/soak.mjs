@@ -29,10 +29,14 @@ if (!specs || !(Number(minutes) > 0) || !/^\d{1,10}$/.test(seed)) {
 }
 
 const vitest = join(import.meta.dirname, '../node_modules/vitest/vitest.mjs');
-const child = spawn(process.execPath, [vitest, 'run', '--disable-console-intercept', ...specs], {
-  cwd: join(import.meta.dirname, '..'),
-  stdio: 'inherit',
-  env: { ...process.env, STORM_MINUTES: minutes, STORM_SEED: seed },
-});
+const child = spawn(
+  process.execPath,
+  [vitest, 'run', '--disable-console-intercept', '--maxWorkers=2', ...specs],
+  {
+    cwd: join(import.meta.dirname, '..'),
+    stdio: 'inherit',
+    env: { ...process.env, STORM_MINUTES: minutes, STORM_SEED: seed },
+  },
+);
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
 child.on('exit', (code) => process.exit(code ?? 1));
