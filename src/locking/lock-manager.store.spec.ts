@@ -162,21 +162,54 @@ describe('LockManager when it does not know whether a commit was made', () => {
     expect(await layer.waiting()).toEqual(['c']);
   });
 
-  it('says the same again when others have written since and the feed is behind', async () => {
-    const other = await bench({}, { clock: b.clock, store: b.store.inner });
-    b = await bench({}, { clock: b.clock, store: new FaultyStore(b.store.inner, () => 0, { heldBack: 1 }) });
-    layer = b.layer;
-    loseNext(async (commit) => {
-      await commit();
-      await other.layer.acquire('b');
+  describe('and others have written since, and the feed is behind', () => {
+    let other: Bench;
+    let feed: FaultyStore;
+
+    beforeEach(async () => {
+      other = await bench({}, { clock: b.clock, store: b.store.inner });
+      feed = new FaultyStore(b.store.inner, () => 0, { heldBack: 1 });
+      b = await bench({}, { clock: b.clock, store: feed });
+      layer = b.layer;
     });
-    const token = await layer.grant('a');
-    expect(other.events.filter(({ name }) => name === 'granted')).toMatchObject([{ token, nodeId: 'a' }]);
-    loseNext(async (commit) => {
-      await commit();
-      await other.layer.claim('b');
+
+    it('waits for the feed, and does not do twice what was asked for once', async () => {
+      loseNext(async (commit) => {
+        await commit();
+        await other.layer.acquire('b');
+        await other.layer.fail('a');
+      });
+      const granted = layer.acquire('a');
+      await settled();
+      feed.deliver();
+      expect(await granted).toMatchObject({ kind: 'acquired' });
+      expect(await other.layer.holder()).toBe('b');
+      expect(await other.layer.waiting()).toEqual([]);
     });
-    expect(await layer.fail('a')).toEqual({ kind: 'released', nextHolder: 'b' });
+
+    it('tries again when the feed shows that it was not made', async () => {
+      loseNext(() => other.layer.acquire('b'));
+      const queued = layer.acquire('a');
+      await settled();
+      feed.deliver();
+      expect(await queued).toMatchObject({ kind: 'queued', position: 1 });
+    });
+
+    it('says that it does not know when the feed was compacted, or stays away', async () => {
+      for (const happens of [() => feed.compact(), () => b.clock.advance(3000)]) {
+        loseNext(async (commit) => {
+          await commit();
+          await other.layer.acquire('b');
+        });
+        const lost = layer.acquire('a');
+        const told = expect(lost).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+        await settled();
+        await happens();
+        await told;
+        await other.layer.fail('a');
+        await other.layer.fail('b');
+      }
+    });
   });
 
   it('watches a hold that was granted although nobody could be told', async () => {

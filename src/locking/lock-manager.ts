@@ -92,6 +92,8 @@ export class LockManager implements OnModuleInit, BeforeApplicationShutdown {
       references: this.references,
       recent,
       partitionOf: (resourceId: string) => this.partitionOf(resourceId),
+      shownUpTo: (partition: number, revision: number) => this.feed.shownUpTo(partition, revision),
+      listingsOf: (partition: number) => this.feed.listingsOf(partition),
       newCommitId: () => `${this.instanceId}.${(++this.commits).toString(36)}`,
       caughtUp: (slot: ResourceSlot) => {
         listed.next(slot);
@@ -107,7 +109,7 @@ export class LockManager implements OnModuleInit, BeforeApplicationShutdown {
       listed: (resourceId, state) => listed.next({ resourceId, state }),
       publish: (resourceId, events) => this.bus.publish(resourceId, events),
       other: (change) => others.next(change),
-      missed: (partition, afterRevision) => this.missed(partition, afterRevision),
+      missed: (partition, afterRevision, setBack) => this.missed(partition, afterRevision, setBack),
       watching: (isWatching) => this.setWatching(isWatching),
     });
   }
@@ -125,6 +127,11 @@ export class LockManager implements OnModuleInit, BeforeApplicationShutdown {
   /** Every change of the store is seen as soon as it is made. */
   get isWatching(): boolean {
     return this.watching;
+  }
+
+  /** Resolves when everything is known here that was committed before this revision; see `RecordFeed.caughtUp`. */
+  caughtUp(partition: number, revision: number): Promise<void> {
+    return this.feed.caughtUp(partition, revision);
   }
 
   /** Deadlines in the time in which the changes of the store were seen. */
@@ -206,12 +213,13 @@ export class LockManager implements OnModuleInit, BeforeApplicationShutdown {
     }
   }
 
-  /** A record as old as what was shown has not changed since; of one that is not there, nobody knows. */
-  private missed(partition: number, afterRevision: number): void {
+  /** A record as old as what was shown has not changed since, unless it went back; of one that is not there, nobody knows. */
+  private missed(partition: number, afterRevision: number, setBack: ReadonlySet<string>): void {
     const changed = (revision: number) => revision === 0 || revision > afterRevision;
     this.bus.missed({
       concerns: (resourceId) =>
-        this.partitionOf(resourceId) === partition && changed(this.revisionOf(resourceId)),
+        this.partitionOf(resourceId) === partition &&
+        (setBack.has(resourceId) || changed(this.revisionOf(resourceId))),
     });
   }
 

@@ -91,6 +91,41 @@ describe('RecordFeed', () => {
     expect(first.gaps).toEqual([]);
   });
 
+  it('goes back with a store that has lost what was shown, and says of which resources', async () => {
+    const { first, second, feed } = await two();
+    const [kept, older, lost] = ['kept', 'older', 'lost'].map((id) => new Layer(first.manager, id));
+    await kept!.acquire('a', { leaseMs: 0 });
+    await older!.acquire('a', { leaseMs: 0 });
+    const { cursor, pages } = await first.store.inner.list(0);
+    const before = await itemsOf(pages);
+    await older!.acquire('b');
+    await lost!.acquire('a');
+    feed.deliver();
+    expect(second.manager.peek('lost')).toBeDefined();
+    second.store.onList = async () => ({ cursor, pages: [before] });
+    feed.compact();
+    await settled();
+    expect(second.manager.peek('lost')).toBeUndefined();
+    expect(second.manager.peek('older')!.keys[0]!.lanes).toEqual([]);
+    const concerned = ['kept', 'older', 'lost'].filter((id) => second.gaps[0]!.concerns(id));
+    expect(concerned).toEqual(['older', 'lost']);
+  });
+
+  it('does not go back for a listing that was overtaken while it was read', async () => {
+    const { first, second, feed } = await two();
+    await first.layer.acquire('a', { leaseMs: 0 });
+    feed.deliver();
+    const { cursor, pages } = await first.store.inner.list(0);
+    const before = await itemsOf(pages);
+    second.store.onList = async () => {
+      await second.layer.acquire('b');
+      return { cursor, pages: [before] };
+    };
+    feed.compact();
+    await settled();
+    expect(second.manager.peek('layer')!.keys[0]!.lanes).toHaveLength(1);
+  });
+
   it('tells of what others did when the state shows it', async () => {
     const { first, second, feed } = await two();
     const holders: (string | undefined)[] = [];

@@ -1,32 +1,22 @@
 import { type Clock } from '../common/clock.interface.js';
-import { type LockEvent } from '../core/events.js';
 import { settleEvent } from '../core/settle.js';
 import { type Asker, type Chunk } from '../core/chunked-list.js';
 import { forEachChunk, type ResourceState } from '../core/state.js';
 import { type Change, type Item, type StateStore, type Unwatch } from '../stores/state-store.interface.js';
-import { partSource } from './record-reader.js';
-import { type ItemName, parseItemKey } from './records/item-keys.js';
-import { type DecodedHead, decodeHead, NO_RECORD, noParts, type StoredRecord } from './records/record.js';
+import { StoreError } from '../stores/store.error.js';
+import { FeedProgress } from './feed-progress.js';
+import { type FeedTarget } from './feed-target.interface.js';
+import { RecordListing } from './record-listing.js';
+import { parseItemKey } from './records/item-keys.js';
+import { type DecodedHead, decodeHead, NO_RECORD } from './records/record.js';
 import { type ResourceSlot } from './resource-slot.js';
 import { type Shard } from './shard.js';
 
 /** A store that fails to list has trouble of its own: it is asked again at this pace. */
 const RETRY_MS = 1000;
 
-export interface FeedTarget {
-  shardOf(resourceId: string): Shard;
-  allShards(): Iterable<Shard>;
-  partitionOf(resourceId: string): number;
-  /** A listing of the store showed this resource. */
-  listed(resourceId: string, state: ResourceState): void;
-  publish(resourceId: string, events: readonly LockEvent[]): void;
-  /** A change of something else in the store. What a listing shows is a change, too. */
-  other(change: Change): void;
-  /** What happened to the resources of this partition after the revision was not all shown. */
-  missed(partition: number, afterRevision: number): void;
-  /** Whether every change is shown as soon as it is made. */
-  watching(isWatching: boolean): void;
-}
+/** A watch that is further behind than this is in trouble, and whoever waits for it is better told so. */
+const CATCH_UP_MS = 3000;
 
 /**
  * Keeps the shards in step with the store: lists everything once, then follows every change in commit order. Events are
@@ -35,8 +25,7 @@ export interface FeedTarget {
  */
 export class RecordFeed {
   private readonly unwatch = new Map<number, Unwatch>();
-  /** Of each partition that is followed: the newest revision that was shown. */
-  private readonly shown = new Map<number, number>();
+  private readonly progress = new FeedProgress();
   /** By partition: what else than resources was shown. */
   private readonly others = new Map<number, Set<string>>();
   /** Partitions whose changes are not shown for now. */
@@ -61,22 +50,44 @@ export class RecordFeed {
     this.unwatch.clear();
   }
 
+  listingsOf(partition: number): number {
+    return this.progress.listingsOf(partition);
+  }
+
+  /**
+   * Resolves when everything has been shown that was committed before this revision of the partition, and to the others before
+   * the call. Rejects when that takes too long.
+   */
+  async caughtUp(partition: number, revision: number): Promise<void> {
+    const partitions = [...Array(this.store.partitionCount).keys()];
+    const newest = await Promise.all(
+      partitions.map(async (other) =>
+        other === partition ? revision : (await this.store.list(other)).cursor,
+      ),
+    );
+    await Promise.all(newest.map((at, other) => this.shownUpTo(other, at)));
+  }
+
+  /** Resolves when everything up to this revision has been shown. Rejects when that takes too long. */
+  shownUpTo(partition: number, revision: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const cancel = this.clock.after(CATCH_UP_MS, () => {
+        stop();
+        reject(new StoreError('STORE_UNAVAILABLE', 'watch', 'changes of the store are seen late: try again'));
+      });
+      const stop = this.progress.until(partition, revision, () => {
+        cancel();
+        resolve();
+      });
+    });
+  }
+
   private async follow(partition: number): Promise<void> {
+    const listing = new RecordListing(this.target, this.knownIn(partition));
     const { cursor, pages } = await this.store.list(partition);
-    const unlisted = this.knownIn(partition);
-    const others: Item[] = [];
-    const large = new Map<string, DecodedHead>();
-    const parts = new Map<string, Map<string, Item>>();
-    for await (const page of pages) {
-      for (const item of page) {
-        const name = parseItemKey(item.key);
-        if (name) this.listItem(item, name, unlisted, large, parts);
-        else others.push(item);
-      }
-    }
-    for (const [resourceId, head] of large) this.adoptLarge(resourceId, head, parts.get(resourceId));
-    this.forget(unlisted, cursor);
-    this.listOthers(partition, others, cursor);
+    for await (const page of pages) for (const item of page) listing.take(item);
+    listing.end(cursor);
+    this.listOthers(partition, listing.others, cursor);
     if (this.stopped) return;
     const watch = this.store.watch(partition, cursor, {
       committed: (changes) => this.committed(partition, changes),
@@ -89,9 +100,9 @@ export class RecordFeed {
     });
     this.unwatch.set(partition, watch);
     this.heard(partition);
-    const shown = this.shown.get(partition);
-    this.shown.set(partition, cursor);
-    if (shown !== undefined) this.target.missed(partition, shown);
+    const shown = this.progress.of(partition);
+    this.progress.list(partition, cursor);
+    if (shown !== undefined) this.target.missed(partition, shown, listing.setBack);
   }
 
   private silent(partition: number): void {
@@ -107,24 +118,6 @@ export class RecordFeed {
   private followAgain(partition: number): void {
     if (this.stopped) return;
     this.follow(partition).catch(() => this.clock.after(RETRY_MS, () => this.followAgain(partition)));
-  }
-
-  private listItem(
-    item: Item,
-    { resourceId, part }: ItemName,
-    unlisted: Set<string>,
-    large: Map<string, DecodedHead>,
-    parts: Map<string, Map<string, Item>>,
-  ): void {
-    if (part !== undefined) {
-      const known = parts.get(resourceId) ?? new Map<string, Item>();
-      parts.set(resourceId, known.set(part, item));
-      return;
-    }
-    unlisted.delete(resourceId);
-    const head = decodeHead(resourceId, item.value, item.revision);
-    if (head.parts.size > 0) large.set(resourceId, head);
-    else this.adoptListed(resourceId, head.record(noParts));
   }
 
   /** What was known and is not listed again was deleted, some time before. */
@@ -145,46 +138,24 @@ export class RecordFeed {
     this.target.other(change);
   }
 
-  /** Pages are not of one moment: a record whose parts do not fit together is read again. */
-  private adoptLarge(resourceId: string, head: DecodedHead, parts = new Map<string, Item>()): void {
-    const complete = Array.from(head.parts).every(
-      ([part, revision]) => parts.get(part)?.revision === revision,
-    );
-    if (!complete) return this.target.shardOf(resourceId).miss(resourceId, head.revision);
-    this.adoptListed(resourceId, head.record(partSource(parts)));
-  }
-
-  private adoptListed(resourceId: string, record: StoredRecord): void {
-    this.target.shardOf(resourceId).adopt(resourceId, record, record.revision);
-    this.target.listed(resourceId, record.state);
-  }
-
-  /** Before the first listing nothing is; after a gap in the feed, what the listing does not show again is gone. */
-  private knownIn(partition: number): Set<string> {
-    const known = new Set<string>();
+  /** How far each resource has been seen. */
+  private knownIn(partition: number): Map<string, number> {
+    const known = new Map<string, number>();
     for (const shard of this.target.allShards()) {
-      for (const { resourceId } of shard.all()) {
-        if (this.target.partitionOf(resourceId) === partition) known.add(resourceId);
+      for (const { resourceId, asOf } of shard.all()) {
+        if (this.target.partitionOf(resourceId) === partition) known.set(resourceId, asOf);
       }
     }
     return known;
   }
 
-  private forget(unlisted: ReadonlySet<string>, cursor: number): void {
-    for (const resourceId of unlisted) {
-      const shard = this.target.shardOf(resourceId);
-      const slot = shard.find(resourceId);
-      if (slot && slot.revision <= cursor) shard.adopt(resourceId, NO_RECORD, cursor);
-    }
-  }
-
   private committed(partition: number, changes: readonly Change[]): void {
-    this.shown.set(partition, changes[0]!.revision);
     for (const change of changes) {
       const name = parseItemKey(change.key);
       if (!name) this.otherChanged(partition, change);
       else if (name.part === undefined) this.headChanged(name.resourceId, change, changes);
     }
+    this.progress.reach(partition, changes[0]!.revision);
   }
 
   private headChanged(resourceId: string, change: Change, changes: readonly Change[]): void {

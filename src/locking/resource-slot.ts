@@ -20,6 +20,12 @@ export interface Attempt {
   /** Text of the head; `undefined`: the record is deleted. */
   readonly head: string | undefined;
   readonly spilled: readonly string[];
+  /** What it was to be written over. */
+  readonly baseRevision: number;
+  /** How often the feed had been listed when it was sent. */
+  readonly listings: number;
+  /** Nobody knows whether it was made. */
+  isDoubtful: boolean;
   /** Of the commit, once the store has shown that it was made. */
   revision: number | undefined;
 }

@@ -34,6 +34,9 @@ export interface ShardContext {
   readonly recent: RecentSlots;
   partitionOf(resourceId: string): number;
   newCommitId(): string;
+  /** As `RecordFeed` says. */
+  shownUpTo(partition: number, revision: number): Promise<void>;
+  listingsOf(partition: number): number;
   /** A record that the feed could not show whole is known now. */
   caughtUp(slot: ResourceSlot): void;
 }
@@ -76,6 +79,18 @@ export class Shard {
     const slot = this.slotOf(resourceId);
     if (revision > slot.asOf) this.take(slot, record, revision);
     this.leave(slot);
+  }
+
+  /**
+   * Takes what a listing showed, unless something newer was learnt after it began; `seenAsOf`: how far the resource had
+   * been seen then. Whether it had been seen further than the store knows now.
+   */
+  adoptListed(resourceId: string, record: StoredRecord, revision: number, seenAsOf = 0): boolean {
+    const slot = this.slotOf(resourceId);
+    const isSetBack = slot.asOf === seenAsOf && revision < seenAsOf;
+    if (isSetBack || revision > slot.asOf) this.take(slot, record, revision);
+    this.leave(slot);
+    return isSetBack;
   }
 
   /** Takes what a commit of its own wrote: the feed has shown it, perhaps instead of an answer. */
@@ -146,15 +161,33 @@ export class Shard {
       work.inFlight.push(attempt);
       const outcome = await committer.commit(partitionOf(resourceId), writes, batch.results.length);
       if (outcome.status === 'committed') return this.land(slot, work, attempt, outcome.revision);
-      const { record, commitId } = await this.reload(slot);
-      const own = work.inFlight.find((earlier) => earlier.commitId === commitId);
-      if (own) own.revision = record.revision;
+      attempt.isDoubtful = outcome.status === 'unknown';
+      await this.findOwn(work, slot.resourceId, await this.reload(slot));
     }
     throw new StoreError(
       'STORE_UNAVAILABLE',
       'commit',
       `resource ${resourceId} was changed by others ${MAX_TRIES} times in a row: try again`,
     );
+  }
+
+  /**
+   * Finds out whether one of the tries was made after all. If the record is as it was before them, none was; if another
+   * commit has been made since, it may have been made over one of them, and then only the feed can tell. Trying again without
+   * knowing would do twice what was asked for once.
+   */
+  private async findOwn(work: Work, resourceId: string, { record, commitId }: ReadRecord): Promise<void> {
+    const { partitionOf, shownUpTo, listingsOf } = this.context;
+    const partition = partitionOf(resourceId);
+    const own = work.inFlight.find((attempt) => attempt.commitId === commitId);
+    if (own) own.revision = record.revision;
+    const doubtful = work.inFlight.find(
+      ({ isDoubtful, baseRevision }) => isDoubtful && baseRevision !== record.revision,
+    );
+    if (own || !doubtful) return;
+    if (record !== NO_RECORD) await shownUpTo(partition, record.revision);
+    if (record !== NO_RECORD && doubtful.listings === listingsOf(partition)) return;
+    throw new StoreError('STORE_UNAVAILABLE', 'commit', 'the answer of the store was lost: try again');
   }
 
   private combine(slot: ResourceSlot, work: Work, state: ResourceState): Batch {
@@ -188,7 +221,10 @@ export class Shard {
     const next = this.context.references.detach(batch.state);
     const { writes, head, spilled } = encodeRecord(slot.resourceId, base, next, batch.events, commitId);
     check(writes.length > 0, 'a commit writes something');
-    return { writes, attempt: { commitId, batch, head, spilled, revision: undefined } };
+    const listings = this.context.listingsOf(this.context.partitionOf(slot.resourceId));
+    const { revision: baseRevision } = base;
+    const sent = { listings, baseRevision, isDoubtful: false, revision: undefined };
+    return { writes, attempt: { commitId, batch, head, spilled, ...sent } };
   }
 
   private land(slot: ResourceSlot, work: Work, attempt: Attempt, revision: number): void {

@@ -47,6 +47,7 @@ export class SessionEndings implements OnModuleDestroy {
   async end(session: Session, error: string): Promise<boolean> {
     session.ending = true;
     if (this.store.shared && !(await this.mark(session))) return false;
+    await this.learnKeys(session);
     const { id: sessionId, nodeId } = session;
     const ends = this.keys
       .keysOf(sessionId)
@@ -68,10 +69,14 @@ export class SessionEndings implements OnModuleDestroy {
       this.table.take(marked);
       return true;
     }
-    const read = await this.records.read(session.id);
-    if (read) this.table.take(read);
-    else if (record) this.table.remove(session);
-    return !read && !record;
+    await this.table.look(session.id);
+    return !record && !session.record;
+  }
+
+  /** What it was granted at another instance an instant before is ended, too, before anybody is told that it has ended. */
+  private async learnKeys({ id, record }: Session): Promise<void> {
+    if (!this.store.shared || !record) return;
+    await this.manager.caughtUp(this.records.partitionOf(id), record.revision);
   }
 
   private async expire(session: Session): Promise<void> {

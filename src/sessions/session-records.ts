@@ -89,7 +89,7 @@ export class SessionRecords {
     throw new StoreError('STORE_UNAVAILABLE', 'commit', message, outcome.cause);
   }
 
-  private partitionOf(id: string): number {
+  partitionOf(id: string): number {
     return fnv1a(id) % this.store.partitionCount;
   }
 }

@@ -65,12 +65,18 @@ export class SessionTable implements OnModuleInit, BeforeApplicationShutdown {
   /** Takes a record that was written or read, unless a newer one is known. */
   take(record: SessionRecord): Session {
     const session = this.sessions.get(record.id) ?? new Session(record.id, record);
-    if (session.record && session.record.revision >= record.revision) return session;
-    session.record = record;
-    if (!record.ended) session.ending = false;
-    this.sessions.set(record.id, session);
-    this.countDown(session);
+    if (!session.record || session.record.revision < record.revision) this.put(session, record);
     return session;
+  }
+
+  /** Makes it what it is in the store now, also if that is older: then the store has lost what was known. */
+  async look(id: string): Promise<void> {
+    const before = this.sessions.get(id)?.record;
+    const record = await this.records.read(id);
+    const session = this.sessions.get(id);
+    if (session?.record !== before) return void (record && this.take(record));
+    if (!record) return session && before && this.lose(session);
+    if (record.revision !== before?.revision) this.put(session ?? new Session(id, record), record);
   }
 
   /** The record is deleted, or was never there. */
@@ -112,7 +118,8 @@ export class SessionTable implements OnModuleInit, BeforeApplicationShutdown {
     const id = this.records.idOf(change);
     if (id === undefined) return;
     const { key, revision, value } = change;
-    if (value === undefined) return this.deleted(id, revision);
+    if (revision < (this.sessions.get(id)?.record?.revision ?? 0)) return this.lookAgain(id);
+    if (value === undefined) return this.deleted(id);
     try {
       this.take(this.records.decode({ key, revision, value }));
     } catch (error) {
@@ -120,19 +127,33 @@ export class SessionTable implements OnModuleInit, BeforeApplicationShutdown {
     }
   }
 
-  private deleted(id: string, revision: number): void {
-    const session = this.sessions.get(id);
-    if (!session?.record || session.record.revision > revision) return;
-    this.remove(session);
-    // What it was granted while it was being ended is still there.
-    if (this.keys.keysOf(id).length > 0) this.addOrphan(id, session.nodeId);
+  /** Shown older than it is known: seldom a watch that lags, and else a store that has lost something. */
+  private lookAgain(id: string): void {
+    this.look(id).catch(() => undefined);
   }
 
+  private deleted(id: string): void {
+    const session = this.sessions.get(id);
+    if (session?.record) this.lose(session);
+  }
+
+  /** What it was granted while it was being ended is still there. */
+  private lose(session: Session): void {
+    this.remove(session);
+    if (this.keys.keysOf(session.id).length > 0) this.addOrphan(session.id, session.nodeId);
+  }
+
+  private put(session: Session, record: SessionRecord): void {
+    session.record = record;
+    if (!record.ended) session.ending = false;
+    this.sessions.set(record.id, session);
+    this.countDown(session);
+  }
+
+  /** The time of one that was ended runs already, wherever it was attached. */
   private instanceChanged(id: string): void {
     for (const session of this.sessions.values()) {
-      const { record } = session;
-      // The time of an ended one runs already, wherever it was attached.
-      if (record?.instanceId === id && !record.ended) this.countDown(session);
+      if (session.record?.instanceId === id && !session.record.ended) this.countDown(session);
     }
   }
 

@@ -46,7 +46,7 @@ export class SessionsService implements SessionDirectory {
       return session !== undefined && session.isOpen && session.nodeId === nodeId;
     };
     if (this.table.find(sessionId)?.record || !this.store.shared) return isOpenHere();
-    return this.look(sessionId).then(isOpenHere);
+    return this.table.look(sessionId).then(isOpenHere);
   }
 
   async create(nodeId: string, ttlMs = this.options.sessionTtlMs) {
@@ -76,7 +76,7 @@ export class SessionsService implements SessionDirectory {
   async end(id: string) {
     const answer = { ended: true, session_id: id };
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      if (this.store.shared && !this.table.find(id)?.record) await this.look(id);
+      if (this.store.shared && !this.table.find(id)?.record) await this.table.look(id);
       const session = this.table.find(id);
       if (!session || (await this.endings.end(session, 'the session was ended'))) return answer;
     }
@@ -86,12 +86,12 @@ export class SessionsService implements SessionDirectory {
   /** The session, from now on attached to this instance. */
   async attach(id: string): Promise<Session> {
     await this.heartbeat.assure();
-    if (this.store.shared && !this.manager.isWatching) await this.look(id);
+    if (this.store.shared && !this.manager.isWatching) await this.table.look(id);
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const session = this.table.find(id);
       if (session?.isOpen && this.table.isHere(session)) return session;
       if (!this.store.shared) throw notFound();
-      if (tries > 0 || !session?.isOpen) await this.look(id);
+      if (tries > 0 || !session?.isOpen) await this.table.look(id);
       await this.move(id);
     }
     throw unavailable('attach');
@@ -115,15 +115,6 @@ export class SessionsService implements SessionDirectory {
       attachment: record.attachment + 1,
     });
     if (moved) this.table.take(moved);
-  }
-
-  /** As it is in the store now. */
-  private async look(id: string): Promise<void> {
-    const before = this.table.find(id)?.record;
-    const record = await this.records.read(id);
-    if (record) return void this.table.take(record);
-    const session = this.table.find(id);
-    if (before && session?.record === before) this.table.remove(session);
   }
 }
 

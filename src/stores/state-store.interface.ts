@@ -80,6 +80,7 @@ export type CommitOutcome =
   | { readonly status: 'unknown'; readonly cause: unknown };
 
 export interface Listing {
+  /** Where there are several partitions: the revision of this one's last commit. */
   readonly cursor: Cursor;
   readonly pages: AsyncIterable<readonly Item[]> | Iterable<readonly Item[]>;
 }

@@ -3,7 +3,7 @@ import { type Connection, type Instances, startInstances } from '../support/inst
 import { TestServer } from '../support/server-bootstrap.js';
 import { type HeldCall, newGate } from '../support/server-gate.js';
 import { KeptStore } from '../support/server-store.js';
-import { SimulatedClock } from '../support/simulated-clock.js';
+import { SimulatedClock, settled } from '../support/simulated-clock.js';
 
 const TTL_MS = 10_000;
 /** So long after its last heartbeat an instance is buried. */
@@ -85,6 +85,23 @@ describe('A session over several servers', () => {
     expect(writes).toBeGreaterThan(0);
     expect(writes, 'a minute of two instances').toBeLessThanOrEqual(40);
     expect(await b.metric('holdfast_sessions')).toBe(20);
+  });
+
+  it('is said to have ended only when what it was granted elsewhere an instant before has ended, too', async () => {
+    const { a, b, connections, clock } = await two();
+    const session_id = await b.session('n1');
+    connections[1]!.interrupt();
+    await a.lock({ session_id });
+    const refused = b.call('DELETE', `/sessions/${session_id}`);
+    let isRefused = false;
+    void refused.then(() => (isRefused = true));
+    while (!isRefused) await clock.advance(100);
+    expect((await refused).body).toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    const ended = b.call('DELETE', `/sessions/${session_id}`);
+    await settled();
+    connections[1]!.resume();
+    expect((await ended).status).toBe(200);
+    expect((await a.lock({ node_id: 'n2' })).body.acquired).toBe(true);
   });
 
   it('that is not renewed is ended once, by the one it is attached to', async () => {
@@ -229,10 +246,12 @@ describe('A session over several servers', () => {
     const { a, b, clock, connections, session_id } = await held();
     connections[1]!.faults = { heldBack: 1 };
     await a.lock({ session_id, resource_id: 'other' });
-    await b.call('DELETE', `/sessions/${session_id}`);
+    const ended = b.call('DELETE', `/sessions/${session_id}`);
+    await settled();
     connections[0]!.die();
     connections[1]!.faults = {};
     connections[1]!.deliver();
+    await ended;
     await clock.advance(TTL_MS + JITTER_MS);
     expect((await b.status({ resource_id: 'other' })).body.held).toBe(false);
   });

@@ -6,8 +6,25 @@ import { LockClient } from '../linearizability/lock-client.js';
 import { DEFAULT_TIMING } from '../linearizability/possible-ends.js';
 import { Recorder } from '../linearizability/recorder.js';
 import { CarelessStore } from '../support/careless-store.js';
+import { compiledWith, type Mistake } from '../support/compiled.js';
 import { seeded } from '../support/random.js';
 import { TestServer } from '../support/server-bootstrap.js';
+import { ServerProcess } from '../support/server-process.js';
+import { type EngineName, ENGINES } from './storm/engines.js';
+
+/** What makes the engine compare, taken out. */
+const WITHOUT_COMPARE: Readonly<Record<EngineName, Mistake>> = {
+  Redis: {
+    file: 'src/stores/redis/scripts/commit.lua',
+    find: "elseif not item or string.sub(item, 1, #expected + 1) ~= expected .. ' ' then",
+    replace: 'elseif false then',
+  },
+  etcd: {
+    file: 'src/stores/etcd/etcd-state-store.ts',
+    find: 'compare: [isUnchanged(this.keys, marker), ...compare],',
+    replace: 'compare: [isUnchanged(this.keys, marker)],',
+  },
+};
 
 const OPERATIONS = 1000;
 const CLIENTS = 8;
@@ -15,21 +32,26 @@ const TIMING = { ...DEFAULT_TIMING, claimTimeoutMs: 600_000 };
 
 const seed = Number(process.env['LINEARIZABLE_SEED'] ?? Date.now() % 2 ** 31);
 
-/** Two servers over one store, and what their clients saw. */
-async function judged(compares: boolean): Promise<Judgement> {
+/** What clients of these servers saw. */
+async function judgedAt(urls: readonly string[]): Promise<Judgement> {
   const random = seeded(seed);
   const recorder = new Recorder(seed);
   onTestFinished(() => recorder.close());
+  const around = { recorder, random, urls, resources: ['one', 'two'], types: ['build', 'pull'] };
+  const clients = Array.from({ length: CLIENTS }, (_, i) => new LockClient(around, `node-${i}`, false));
+  await Promise.all(clients.map((client) => client.persist(() => recorder.answered >= OPERATIONS)));
+  return judge(recorder.history, TIMING, { steps: 500_000 });
+}
+
+/** Two servers over one store in this process. */
+async function judged(compares: boolean): Promise<Judgement> {
+  const random = seeded(seed);
   const shared = new MemoryStateStore(new SystemClock());
   const start = () =>
     TestServer.with({ claimTimeoutMs: TIMING.claimTimeoutMs })
       .over(new CarelessStore(shared, random, compares))
       .start();
-  const urls = [await start(), await start()].map(({ url }) => url);
-  const around = { recorder, random, urls, resources: ['one', 'two'], types: ['build', 'pull'] };
-  const clients = Array.from({ length: CLIENTS }, (_, i) => new LockClient(around, `node-${i}`, false));
-  await Promise.all(clients.map((client) => client.work(() => recorder.answered >= OPERATIONS)));
-  return judge(recorder.history, TIMING);
+  return judgedAt([await start(), await start()].map(({ url }) => url));
 }
 
 it('accepts what two servers over one store do', async () => {
@@ -42,3 +64,22 @@ it('catches two servers whose store does not compare before it sets', async () =
   const violations = problems.filter((problem) => problem.includes('not linearizable'));
   expect(violations.length, `LINEARIZABLE_SEED=${seed}`).toBeGreaterThan(0);
 });
+
+it.for(Object.entries(WITHOUT_COMPARE))(
+  'catches a build that does not let %s compare before it sets',
+  { timeout: 180_000 },
+  async ([name, mistake]) => {
+    const engine = await ENGINES[name as EngineName]();
+    onTestFinished(() => engine.destroy());
+    const program = compiledWith('src/main.ts', mistake);
+    const start = async () => {
+      const environment = { STORE_URL: engine.urlThrough(engine.ports), CLAIM_TIMEOUT_MS: '600000' };
+      const server = await ServerProcess.start(environment, program);
+      onTestFinished(() => server.remove());
+      return server.url;
+    };
+    const { problems } = await judgedAt([await start(), await start()]);
+    const violations = problems.filter((problem) => problem.includes('not linearizable'));
+    expect(violations.length, `LINEARIZABLE_SEED=${seed}`).toBeGreaterThan(0);
+  },
+);

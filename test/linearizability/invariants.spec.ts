@@ -101,3 +101,41 @@ it('nothing is granted to a session after its end was acknowledged', () => {
   const during = new Story().lock('a', granted(1), { session: 's', call: 0 }).history;
   expect(brokenInvariants([end, ...during])).toEqual([]);
 });
+
+describe('a session', () => {
+  const of = (what: 'renew-session' | 'end-session', call: number, output: Recorded['output']): Recorded => ({
+    client: 'a',
+    call,
+    return: call + 1,
+    input: { do: what, node: 'a', session: 's' },
+    output,
+  });
+  const opened: Recorded = {
+    client: 'a',
+    call: 0,
+    return: 50,
+    input: { do: 'open-session', node: 'a', ttlMs: 1000 },
+    output: { is: 'session', session: 's' },
+  };
+  const gone = refused('SESSION_NOT_FOUND') as Recorded['output'];
+
+  it('is kept for its time from when the last answered renewal was sent', () => {
+    expect(brokenInvariants([opened, of('renew-session', 900, gone)])).toEqual([
+      'session s was lost 99 ms before its time',
+    ]);
+    expect(brokenInvariants([opened, of('renew-session', 1000, gone)])).toEqual([]);
+    const renewed = of('renew-session', 900, { is: 'session', session: 's' });
+    expect(brokenInvariants([opened, renewed, of('renew-session', 1800, gone)])).toHaveLength(1);
+  });
+
+  it('may be gone as soon as its end was asked for', () => {
+    const asked = of('end-session', 100, undefined);
+    expect(brokenInvariants([opened, asked, of('renew-session', 200, gone)])).toEqual([]);
+  });
+
+  it('ends its waits', () => {
+    const waiting = new Story().lock('a', granted(1)).lock('b', queued('2.0'), { session: 's' }).history;
+    expect(endlessWaits(waiting)).toHaveLength(1);
+    expect(endlessWaits([...waiting, of('renew-session', 900, gone)])).toEqual([]);
+  });
+});

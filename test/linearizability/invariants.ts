@@ -9,7 +9,7 @@ export function brokenInvariants(history: readonly Recorded[]): string[] {
       invariant(operations as OnKey[]).map((problem) => `${key}: ${problem}`),
     ),
   );
-  return [...ofKeys, ...grantsToEndedSessions(history)];
+  return [...ofKeys, ...grantsToEndedSessions(history), ...sessionsLostEarly(history)];
 }
 
 /** Of a history whose clients went on until nobody waited: who was told to wait was told an end as well. */
@@ -21,10 +21,17 @@ export function endlessWaits(history: readonly Recorded[]): string[] {
     const wait = `${askerOf(input)} ${input.type}:${input.resource}`;
     if (operation.call >= (last.get(wait)?.call ?? 0)) last.set(wait, operation);
   }
-  const ended = new Set(history.flatMap(({ input }) => (input.do === 'end-session' ? [input.session] : [])));
+  const ended = new Set(history.flatMap(overSession));
   return [...last]
     .filter(([, { output, input }]) => output?.is === 'queued' && !ended.has(input.session ?? ''))
     .map(([wait]) => `${wait} waits for ever`);
+}
+
+/** The session whose end was asked for, or told. */
+function overSession({ input, output }: Recorded): string[] {
+  if (input.do === 'end-session') return [input.session];
+  const refused = output?.is === 'refused' && output.code === 'SESSION_NOT_FOUND';
+  return refused && 'session' in input && input.session !== undefined ? [input.session] : [];
 }
 
 /** A hand-over may be learnt from the status, and ended without another ask. */
@@ -175,4 +182,24 @@ function grantsToEndedSessions(history: readonly Recorded[]): string[] {
       ? [`${askerOf(input)} was ${output.is} after its session ended`]
       : [];
   });
+}
+
+/** An answered renewal holds for its TTL, from when it was sent. */
+function sessionsLostEarly(history: readonly Recorded[]): string[] {
+  const ttls = new Map<string, number>();
+  const keptUntil = new Map<string, number>();
+  const problems: string[] = [];
+  for (const { input, output, call, return: returned } of history.toSorted((a, b) => a.call - b.call)) {
+    if (input.do === 'end-session') keptUntil.delete(input.session);
+    if (output?.is === 'session') {
+      if (input.do === 'open-session') ttls.set(output.session, input.ttlMs);
+      keptUntil.set(output.session, call + ttls.get(output.session)!);
+    }
+    if (input.do !== 'renew-session' || output?.is !== 'refused') continue;
+    const until = keptUntil.get(input.session);
+    if (until !== undefined && returned! < until) {
+      problems.push(`session ${input.session} was lost ${Math.round(until - returned!)} ms before its time`);
+    }
+  }
+  return problems;
 }

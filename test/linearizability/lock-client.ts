@@ -16,10 +16,25 @@ export interface Surroundings {
   readonly urls: readonly string[];
   readonly resources: readonly string[];
   readonly types: readonly string[];
+  /** Without it, sessions and leases outlast any test, and nobody pauses for long. */
+  readonly pace?: Pace;
 }
 
-/** Longer than any test. */
-const SESSION_TTL_MS = 600_000;
+export interface Pace {
+  /** Of clients that use sessions; they renew it three times as often. */
+  readonly sessionTtlMs: number;
+  /** Of clients that do not. */
+  readonly leaseMs: number | undefined;
+  /** Longest between two requests. */
+  readonly pauseMs: number;
+  /** Longest after one that was not answered. */
+  readonly retryMs: number;
+}
+
+const NO_HURRY: Pace = { sessionTtlMs: 600_000, leaseMs: undefined, pauseMs: 3, retryMs: 3 };
+
+/** An instance that did not answer is left alone for so long, as by a load balancer. */
+const AVOIDED_MS = 2000;
 
 /** Waits, works, fails, gives up and asks again, one request at a time, as its random numbers will have it. */
 export class LockClient {
@@ -27,6 +42,9 @@ export class LockClient {
   private ticket: string | undefined;
   private token: number | undefined;
   private session: string | undefined;
+  private sessionKeptMs = 0;
+  private readonly avoidedUntilMs = new Map<string, number>();
+  private readonly pace: Pace;
   private lastUnlock: Unlock | undefined;
   /** Said, and not known to be heard. */
   private unheard: LockInput | SessionInput | undefined;
@@ -35,14 +53,23 @@ export class LockClient {
     private readonly around: Surroundings,
     private readonly node: string,
     private readonly usesSessions: boolean,
-  ) {}
+  ) {
+    this.pace = around.pace ?? NO_HURRY;
+  }
 
   /** Until something is not answered, or it is told to stop. */
   async work(stopped: () => boolean): Promise<void> {
     while (!stopped()) {
-      const input = this.next();
-      if (!(await this.say(input))) return;
-      await sleep(Math.floor(this.around.random() * 3));
+      if (!(await this.say(this.next()))) return;
+      await this.pause(this.pace.pauseMs);
+    }
+  }
+
+  /** Until it is told to stop, whatever is not answered. */
+  async persist(stopped: () => boolean): Promise<void> {
+    while (!stopped()) {
+      const heard = await this.say(this.next());
+      await this.pause(heard ? this.pace.pauseMs : this.pace.retryMs);
     }
   }
 
@@ -58,7 +85,10 @@ export class LockClient {
     const { random, types, resources } = this.around;
     if (this.unheard && (this.unheard.do === 'end-session' || random() < 0.6)) return this.unheard;
     if (this.usesSessions && this.session === undefined) {
-      return { do: 'open-session', node: this.node, ttlMs: SESSION_TTL_MS };
+      return { do: 'open-session', node: this.node, ttlMs: this.pace.sessionTtlMs };
+    }
+    if (this.session !== undefined && performance.now() > this.sessionKeptMs + this.pace.sessionTtlMs / 3) {
+      return { do: 'renew-session', node: this.node, session: this.session };
     }
     if (this.session !== undefined && random() < 0.02) {
       return { do: 'end-session', node: this.node, session: this.session };
@@ -86,7 +116,8 @@ export class LockClient {
 
   private lock(): LockInput {
     const absent = this.around.random() < 0.3 ? true : undefined;
-    return { do: 'lock', ...this.asker(), ticket: this.ticket, absent };
+    const leaseMs = this.usesSessions ? undefined : this.pace.leaseMs;
+    return { do: 'lock', ...this.asker(), ticket: this.ticket, absent, leaseMs };
   }
 
   /** As one does whose answer was lost, or who has changed its mind. */
@@ -112,23 +143,40 @@ export class LockClient {
   }
 
   private async say(input: LockInput | SessionInput): Promise<boolean> {
-    const { recorder, urls, random } = this.around;
+    const { recorder } = this.around;
+    const url = this.anyUrl();
+    const call = performance.now();
     this.unheard = input;
-    const output = await recorder.ask(this.node, pick(random, urls), input);
-    if (!output) return false;
+    const output = await recorder.ask(this.node, url, input);
+    if (!output) {
+      this.avoidedUntilMs.set(url, performance.now() + AVOIDED_MS);
+      return false;
+    }
     this.unheard = undefined;
+    if (output.is === 'session') this.sessionKeptMs = call;
     this.hear(input, output);
     return true;
   }
 
+  private anyUrl(): string {
+    const { urls, random } = this.around;
+    const usable = urls.filter((url) => (this.avoidedUntilMs.get(url) ?? 0) < performance.now());
+    return pick(random, usable.length > 0 ? usable : urls);
+  }
+
+  private pause(longestMs: number): Promise<void> {
+    return sleep(Math.floor(this.around.random() * longestMs));
+  }
+
   private hear(input: LockInput | SessionInput, output: LockOutput | SessionOutput): void {
     if (output.is === 'session') this.session = output.session;
-    if (output.is === 'ended') this.session = undefined;
+    const sessionIsOver = output.is === 'ended' || isWithoutSession(output);
+    if (sessionIsOver) this.session = undefined;
     if (output.is === 'acquired') this.token = output.token;
     if (output.is === 'status' && output.acquired) this.token = output.token;
     if (output.is === 'queued') this.ticket = output.ticket;
     if (input.do === 'unlock') this.lastUnlock = input;
-    if (!isOver(input, output)) return;
+    if (!sessionIsOver && !isOver(input, output)) return;
     this.key = undefined;
     this.token = undefined;
     this.ticket = undefined;
@@ -139,4 +187,8 @@ export class LockClient {
 function isOver(input: LockInput | SessionInput, { is }: LockOutput | SessionOutput): boolean {
   if (input.do === 'unlock' || input.do === 'cancel' || input.do === 'end-session') return true;
   return (input.do === 'lock' || input.do === 'renew') && (is === 'skip' || is === 'refused');
+}
+
+function isWithoutSession(output: LockOutput | SessionOutput): boolean {
+  return output.is === 'refused' && output.code === 'SESSION_NOT_FOUND';
 }

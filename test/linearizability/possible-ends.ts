@@ -1,3 +1,4 @@
+import { partition } from './history.js';
 import {
   askerOf,
   type End,
@@ -26,9 +27,18 @@ type SessionEnd = Recorded & { readonly input: { readonly session: string } };
  * one. Each is a maybe, but for a session whose end was acknowledged.
  */
 export function withPossibleEnds(history: readonly Recorded[], timing: Timing): LockOperation[] {
-  const lastMoment = Math.max(...history.map((operation) => operation.return ?? operation.call));
   const ends = endsOfSessions(history);
-  const operations = history.filter(isOnResource).map((operation) => doubting(operation, ends));
+  const resources = partition(history.filter(isOnResource), ({ resource }) => resource);
+  return [...resources.values()].flatMap((operations) => endsOfResource(operations, ends, timing));
+}
+
+function endsOfResource(
+  history: readonly LockOperation[],
+  ends: ReadonlyMap<string, readonly SessionEnd[]>,
+  timing: Timing,
+): LockOperation[] {
+  const lastMoment = Math.max(...history.map((operation) => operation.return ?? operation.call));
+  const operations = history.map((operation) => doubting(operation, ends));
   const asked = operations.filter(isAsk);
   const silences = asked.flatMap((ask, index) =>
     silentEnds(ask, index + 1, asked, timing).filter(({ call }) => call <= lastMoment),
@@ -39,8 +49,14 @@ export function withPossibleEnds(history: readonly Recorded[], timing: Timing): 
     if (!refreshes.has(refresh)) return operation;
     return { ...operation, input: { ...operation.input, refresh } as LockInput };
   });
-  const late = ends.filter(({ call }) => call <= lastMoment);
+  const late = sessionsOf(asked)
+    .flatMap((session) => ends.get(session) ?? [])
+    .filter(({ call }) => call <= lastMoment);
   return [...named, ...silences, ...late.flatMap((end) => endsOfKeys(end, asked))];
+}
+
+function sessionsOf(asked: readonly Ask[]): string[] {
+  return [...new Set(asked.flatMap(({ input: { session } }) => (session === undefined ? [] : [session])))];
 }
 
 function isOnResource(operation: Recorded): operation is LockOperation {
@@ -51,24 +67,40 @@ function isAsk(operation: LockOperation): operation is Ask {
   return operation.input.do === 'lock' || operation.input.do === 'renew';
 }
 
-/** Those that were asked for, and for each session the moment from which it may have missed its TTL. */
-function endsOfSessions(history: readonly Recorded[]): SessionEnd[] {
-  const asked = history.filter((operation): operation is SessionEnd => operation.input.do === 'end-session');
-  const opened = history.flatMap(({ input, output }) =>
-    input.do === 'open-session' && output?.is === 'session' ? [{ ...input, session: output.session }] : [],
-  );
-  const lapses = opened.map(({ node, session, ttlMs }) => {
-    const kept = history.filter(({ output }) => output?.is === 'session' && output.session === session);
-    const call = Math.max(...kept.map((operation) => operation.call)) + ttlMs;
-    return { client: '-', call, input: { do: 'end-session' as const, node, session } };
-  });
-  return [...asked, ...lapses];
+/** By session: those that were asked for, and the moment from which it may have missed its TTL. */
+function endsOfSessions(history: readonly Recorded[]): ReadonlyMap<string, readonly SessionEnd[]> {
+  const ends = new Map<string, SessionEnd[]>();
+  const kept = new Map<string, { lastCall: number; ttlMs: number; node: string }>();
+  for (const operation of history) {
+    const { input, output, call } = operation;
+    if (isSessionEnd(operation)) {
+      const { session } = operation.input;
+      ends.set(session, [...(ends.get(session) ?? []), operation]);
+    }
+    if (output?.is !== 'session') continue;
+    const known = kept.get(output.session);
+    const { node, ttlMs } = input.do === 'open-session' ? input : (known ?? { node: '', ttlMs: Infinity });
+    kept.set(output.session, { node, ttlMs, lastCall: Math.max(call, known?.lastCall ?? 0) });
+  }
+  for (const [session, { lastCall, ttlMs, node }] of kept) {
+    const lapse = {
+      client: '-',
+      call: lastCall + ttlMs,
+      input: { do: 'end-session' as const, node, session },
+    };
+    ends.set(session, [...(ends.get(session) ?? []), lapse]);
+  }
+  return ends;
 }
 
-function doubting(operation: LockOperation, ends: readonly SessionEnd[]): LockOperation {
+function isSessionEnd(operation: Recorded): operation is SessionEnd {
+  return operation.input.do === 'end-session';
+}
+
+function doubting(operation: LockOperation, ends: ReadonlyMap<string, readonly SessionEnd[]>): LockOperation {
   const { input, return: returned = Infinity } = operation;
   if (!('type' in input) || input.session === undefined) return operation;
-  const doubtful = ends.some(({ input: { session }, call }) => session === input.session && call <= returned);
+  const doubtful = ends.get(input.session)?.some(({ call }) => call <= returned);
   return doubtful ? { ...operation, input: { ...input, doubtful } } : operation;
 }
 

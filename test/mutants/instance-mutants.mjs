@@ -15,15 +15,15 @@ const gaps = [
   {
     name: 'after a compaction those who listen are told that something was missed',
     file: FEED,
-    find: 'if (shown !== undefined) this.target.missed(partition, shown);',
+    find: 'if (shown !== undefined) this.target.missed(partition, shown, listing.setBack);',
     replace: '',
     tests: [FEED_SPEC],
   },
   {
     name: 'a record that a reading has brought up to date was not shown for that',
     file: FEED,
-    find: '    this.shown.set(partition, changes[0]!.revision);\n',
-    replace: '    this.shown.set(partition, Infinity);\n',
+    find: 'this.progress.reach(partition, changes[0]!.revision);',
+    replace: 'this.progress.reach(partition, Infinity);',
     tests: [FEED_SPEC],
   },
   {
@@ -156,7 +156,7 @@ const sessions = [
   {
     name: 'a death starts the time of its sessions',
     file: TABLE,
-    find: 'if (session.record?.instanceId === id) this.countDown(session);',
+    find: 'if (session.record?.instanceId === id && !session.record.ended) this.countDown(session);',
     replace: '',
     tests: [SESSIONS_SPEC],
   },
@@ -177,7 +177,7 @@ const sessions = [
   {
     name: 'a session is looked for in the store while its changes are not seen',
     file: 'src/sessions/sessions.service.ts',
-    find: '    if (this.store.shared && !this.manager.isWatching) await this.look(id);\n',
+    find: '    if (this.store.shared && !this.manager.isWatching) await this.table.look(id);\n',
     replace: '',
     tests: [SESSIONS_SPEC],
   },
@@ -185,6 +185,13 @@ const sessions = [
     name: 'only one ends a session, and not one that has moved',
     file: 'src/sessions/session-endings.ts',
     find: 'if (this.store.shared && !(await this.mark(session))) return false;',
+    replace: '',
+    tests: [SESSIONS_SPEC],
+  },
+  {
+    name: 'a session has ended only when what it was granted elsewhere has',
+    file: 'src/sessions/session-endings.ts',
+    find: '    await this.learnKeys(session);\n',
     replace: '',
     tests: [SESSIONS_SPEC],
   },
@@ -198,7 +205,7 @@ const sessions = [
   {
     name: 'what is held without a record of its session is given up',
     file: TABLE,
-    find: 'if (this.keys.keysOf(id).length > 0) this.addOrphan(id, session.nodeId);',
+    find: 'if (this.keys.keysOf(session.id).length > 0) this.addOrphan(session.id, session.nodeId);',
     replace: '',
     tests: [SESSIONS_SPEC],
   },

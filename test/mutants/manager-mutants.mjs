@@ -1,6 +1,8 @@
 const SHARD = 'src/locking/shard.ts';
 const SLOT = 'src/locking/resource-slot.ts';
 const FEED = 'src/locking/record-feed.ts';
+const LISTING = 'src/locking/record-listing.ts';
+const MANAGER = 'src/locking/lock-manager.ts';
 const CLOCK = 'src/locking/key-clock.ts';
 const DEADLINES = 'src/locking/deadlines.ts';
 const RECORD = 'src/locking/records/record.ts';
@@ -100,7 +102,7 @@ const committing = [
   {
     name: 'a writer recognises also an earlier try of its own',
     file: SHARD,
-    find: 'const own = work.inFlight.find((earlier) => earlier.commitId === commitId);',
+    find: 'const own = work.inFlight.find((attempt) => attempt.commitId === commitId);',
     replace: 'const own = work.inFlight.slice(-1).find((last) => last.commitId === commitId);',
     tests: [STORE_SPEC, MANAGERS],
   },
@@ -216,7 +218,7 @@ const following = [
   },
   {
     name: 'a record whose parts were not listed together is read again',
-    file: FEED,
+    file: LISTING,
     find: 'if (!complete) return this.target.shardOf(resourceId).miss(resourceId, head.revision);',
     replace: 'if (!complete) return;',
     tests: [FEED_SPEC],
@@ -244,10 +246,45 @@ const following = [
   },
   {
     name: 'after a compaction what is gone is forgotten',
-    file: FEED,
-    find: '    this.forget(unlisted, cursor);\n',
+    file: LISTING,
+    find: '    for (const resourceId of this.unlisted) this.adopt(resourceId, NO_RECORD, cursor);\n',
     replace: '',
     tests: [FEED_SPEC],
+  },
+  {
+    name: 'what the store has lost is forgotten',
+    file: SHARD,
+    find: 'const isSetBack = slot.asOf === seenAsOf && revision < seenAsOf;',
+    replace: 'const isSetBack = false;',
+    tests: [FEED_SPEC],
+  },
+  {
+    name: 'what was learnt while a listing was read is not taken for lost',
+    file: SHARD,
+    find: 'slot.asOf === seenAsOf && revision < seenAsOf',
+    replace: 'revision < slot.asOf',
+    tests: [FEED_SPEC],
+  },
+  {
+    name: 'those who listen to what went back are told',
+    file: MANAGER,
+    find: '(setBack.has(resourceId) || changed(this.revisionOf(resourceId)))',
+    replace: 'changed(this.revisionOf(resourceId))',
+    tests: [FEED_SPEC],
+  },
+  {
+    name: 'a commit of which nobody knows is not made again before the feed has shown what became of it',
+    file: SHARD,
+    find: '    if (record !== NO_RECORD) await shownUpTo(partition, record.revision);\n',
+    replace: '',
+    tests: [STORE_SPEC],
+  },
+  {
+    name: 'a commit of which nobody knows is not made again when the feed has a gap',
+    file: SHARD,
+    find: 'doubtful.listings === listingsOf(partition)',
+    replace: 'true',
+    tests: [STORE_SPEC],
   },
   {
     name: 'an observer does not throw at what another version wrote',

@@ -61,7 +61,7 @@ export class Comparison {
     const { subject, oracle, names } = this;
     const asked = commandOf(intent, names.subject, await subject.state(resourceId));
     const meant = commandOf(intent, names.oracle, await oracle.state(resourceId));
-    const actual = names.subject.result(await subject.execute(index, resourceId, asked));
+    const actual = names.subject.result(await subject.executeSurely(index, resourceId, asked));
     const expected = names.oracle.result(await oracle.execute(0, resourceId, meant));
     return { actual, expected };
   }

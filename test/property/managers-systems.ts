@@ -8,6 +8,7 @@ import { type LockManager } from '../../src/locking/lock-manager.js';
 import { type LockPolicy } from '../../src/locking/lock-policy.js';
 import { readRecord } from '../../src/locking/record-reader.js';
 import { MemoryStateStore } from '../../src/stores/memory/memory-state-store.js';
+import { StoreError } from '../../src/stores/store.error.js';
 import { FaultyStore, type Faults } from '../support/faulty-store.js';
 import { RestAtOnce, startManager } from '../support/lock-managers.js';
 import { type Random } from '../support/random.js';
@@ -84,6 +85,22 @@ export class ManagerSystem {
 
   execute(index: number, resourceId: string, command: Command): Promise<Result> {
     return this.instances[index % this.instances.length]!.manager.execute(resourceId, command);
+  }
+
+  /** As a client does that asks again when nobody knows. What a manager waits for in the feed comes. */
+  async executeSurely(index: number, resourceId: string, command: Command): Promise<Result> {
+    for (;;) {
+      const { store } = this.instances[index % this.instances.length]!;
+      let pending = true;
+      const result = this.execute(index, resourceId, command).finally(() => (pending = false));
+      result.catch(() => undefined);
+      for (await settled(); pending; await settled()) store.deliver();
+      try {
+        return await result;
+      } catch (error) {
+        if (!(error instanceof StoreError)) throw error;
+      }
+    }
   }
 
   /** Lists again before time goes on: time in which a feed is not followed does not count for its manager. */

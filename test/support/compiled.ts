@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import ts from 'typescript';
 
@@ -17,6 +17,7 @@ const OPTIONS: ts.CompilerOptions = {
 
 const directory = join(CACHE, String(process.pid));
 const transpiled = new Set<string>();
+let copies = 0;
 
 /**
  * The JavaScript of a TypeScript file of this project, for tests that start a process of their own: Node 20
@@ -27,6 +28,29 @@ export function compiled(path: string): string {
   if (transpiled.size === 0) begin();
   transpile(path);
   return outputOf(path);
+}
+
+/** Something that is wrong with a build: in this file, this is that. */
+export interface Mistake {
+  readonly file: string;
+  readonly find: string;
+  readonly replace: string;
+}
+
+/** The same in a copy of its own, with a mistake in it. */
+export function compiledWith(path: string, { file, find, replace }: Mistake): string {
+  compiled(path);
+  const copy = `${directory}-${++copies}`;
+  process.once('exit', () => rmSync(copy, { recursive: true, force: true }));
+  cpSync(directory, copy, { recursive: true });
+  const wrong = join(copy, asJavaScript(file));
+  const text = readFileSync(wrong, 'utf8');
+  if (text.split(find).length !== 2) throw new Error(`${file} does not have one place with: ${find}`);
+  writeFileSync(
+    wrong,
+    text.replace(find, () => replace),
+  );
+  return join(copy, asJavaScript(path));
 }
 
 function begin(): void {
@@ -55,5 +79,9 @@ function copy(path: string): void {
 }
 
 function outputOf(path: string): string {
-  return join(directory, path.replace(/\.ts$/, '.js'));
+  return join(directory, asJavaScript(path));
+}
+
+function asJavaScript(path: string): string {
+  return path.replace(/\.ts$/, '.js');
 }

@@ -34,10 +34,15 @@ export class ServerProcess {
     readonly port: number,
     private readonly directory: string,
     private readonly environment: Readonly<Record<string, string>>,
+    private readonly program: string,
   ) {}
 
-  static async start(environment: Readonly<Record<string, string>> = {}): Promise<ServerProcess> {
-    const server = new ServerProcess(await freePort(), temporaryDirectory(), environment);
+  /** `program`: the JavaScript that is run, if not the server as it is. */
+  static async start(
+    environment: Readonly<Record<string, string>> = {},
+    program = compiled('src/main.ts'),
+  ): Promise<ServerProcess> {
+    const server = new ServerProcess(await freePort(), temporaryDirectory(), environment, program);
     await server.startAgain();
     return server;
   }
@@ -55,7 +60,7 @@ export class ServerProcess {
   /** Resolves when it listens. */
   async startAgain(): Promise<void> {
     const { STORE_URL: store = 'memory:', ...rest } = this.environment;
-    const child = spawn(process.execPath, ['--import', DIES_WITH_ITS_PARENT, compiled('src/main.ts')], {
+    const child = spawn(process.execPath, ['--import', DIES_WITH_ITS_PARENT, this.program], {
       cwd: this.directory,
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       env: {
@@ -77,10 +82,20 @@ export class ServerProcess {
     });
   }
 
+  /** Nobody has ended it, and it has not ended by itself. */
+  get isRunning(): boolean {
+    return this.child?.exitCode === null && this.child.signalCode === null;
+  }
+
+  /** SIGSTOP and SIGCONT. */
+  signal(signal: NodeJS.Signals): void {
+    this.child!.kill(signal);
+  }
+
   /** Ends the process and waits until it is gone. */
   async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
     const { child } = this;
-    if (child && child.exitCode === null && child.signalCode === null) {
+    if (child && this.isRunning) {
       child.kill(signal);
       await once(child, 'exit');
     }

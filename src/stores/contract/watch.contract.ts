@@ -30,6 +30,12 @@ export function watchContract(test: ContractTest): void {
     assert.deepEqual(listed.sort(), [...wanted].sort());
   });
 
+  test('of several partitions, the cursor of a listing is the revision of the last commit', async (store) => {
+    if (store.partitionCount === 1) return;
+    const revision = await committed(store, put('a', 'absent'));
+    assert.equal((await store.list(PARTITION)).cursor, revision);
+  });
+
   test('a watch shows commits whole and in commit order, tombstones included', async (store) => {
     const { cursor } = await store.list(PARTITION);
     const recorder = new Recorder(store, cursor);

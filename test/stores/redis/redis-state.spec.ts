@@ -93,10 +93,13 @@ describe('RedisStateStore with replicas', () => {
     await eventually(async () =>
       expect(String(await redis.command('INFO', 'replication'))).toContain('state=online'),
     );
-    const store = await openRedis(`redis://127.0.0.1:${redis.port}?wait=1&wait_timeout_ms=300`);
-    const first = await committed(store, put('a', 'absent', 'one'));
+    const patient = await openRedis(
+      `redis://127.0.0.1:${redis.port}?wait=1&wait_timeout_ms=20000&timeout_ms=30000`,
+    );
+    const first = await committed(patient, put('a', 'absent', 'one'));
     expect(String(await replica.command('HGET', '{test/p0}/items', 'a'))).toContain('one');
     replica.signal('SIGSTOP');
+    const store = await openRedis(`redis://127.0.0.1:${redis.port}?wait=1&wait_timeout_ms=300`);
     const outcomes = store.commitMany([
       { partition: PARTITION, writes: [put('a', first, 'two')] },
       { partition: PARTITION, writes: [put('a', first, 'three')] },

@@ -3,13 +3,14 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 
 /**
  * `pass`: everything. `mute`: what the engine says is thrown away, so that commands are done and not answered.
- * `stall`: nothing either way; connections stay open. `refuse`: connections end as soon as they are made.
+ * `stall`: nothing either way; connections stay open. `delay`: the same, but nothing is thrown away: it arrives when the
+ * mode is another, even from a connection that its end gave up. `refuse`: connections end as soon as they are made.
  */
-export type ProxyMode = 'pass' | 'mute' | 'stall' | 'refuse';
+export type ProxyMode = 'pass' | 'mute' | 'stall' | 'delay' | 'refuse';
 
 /** Stands between a store and its engine and breaks what is between them. */
 export class EngineProxy {
-  mode: ProxyMode = 'pass';
+  private current: ProxyMode = 'pass';
   private readonly sockets = new Set<Socket>();
 
   private constructor(
@@ -24,6 +25,18 @@ export class EngineProxy {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     return new EngineProxy(server, (server.address() as AddressInfo).port, target);
+  }
+
+  get mode(): ProxyMode {
+    return this.current;
+  }
+
+  set mode(mode: ProxyMode) {
+    this.current = mode;
+    for (const socket of this.sockets) {
+      if (mode === 'delay') socket.pause();
+      else socket.resume();
+    }
   }
 
   /** Whether anybody is connected. */
@@ -52,6 +65,7 @@ export class EngineProxy {
     });
     this.join(client, engine);
     this.join(engine, client);
+    if (this.mode === 'delay') for (const socket of [client, engine]) socket.pause();
   }
 
   private join(socket: Socket, other: Socket): void {

@@ -1,0 +1,20 @@
+import { type LockEvent } from '../core/events.js';
+import { type ResourceState } from '../core/state.js';
+import { type Change } from '../stores/state-store.interface.js';
+import { type Shard } from './shard.js';
+
+/** Who is kept in step with the store. */
+export interface FeedTarget {
+  shardOf(resourceId: string): Shard;
+  allShards(): Iterable<Shard>;
+  partitionOf(resourceId: string): number;
+  /** A listing of the store showed this resource. */
+  listed(resourceId: string, state: ResourceState): void;
+  publish(resourceId: string, events: readonly LockEvent[]): void;
+  /** A change of something else in the store. What a listing shows is a change, too. */
+  other(change: Change): void;
+  /** What happened to the resources of this partition after the revision was not all shown; these went back to before it. */
+  missed(partition: number, afterRevision: number, setBack: ReadonlySet<string>): void;
+  /** Whether every change is shown as soon as it is made. */
+  watching(isWatching: boolean): void;
+}

@@ -1,0 +1,3 @@
+import { stormOn } from './storm/storm-spec.js';
+
+stormOn('etcd');

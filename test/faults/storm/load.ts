@@ -1,0 +1,76 @@
+import { LockClient, type Pace } from '../../linearizability/lock-client.js';
+import { type Recorder } from '../../linearizability/recorder.js';
+import { type Random } from '../../support/random.js';
+
+/** Many keys with few clients each: a checker's work grows with what overlaps on one resource. */
+const TEAMS = 6;
+const CLIENTS_PER_TEAM = 4;
+
+/** After so many answers a team goes on to another resource. What is under way on the old one is finished there. */
+const ANSWERS_PER_RESOURCE = 60;
+
+/** Which operations meet on one resource. */
+const TYPES = [['build'], ['pull', 'delete'], ['pull'], ['update', 'delete'], ['pull', 'update'], ['build']];
+
+/** Everyone is served in fewer, if everyone is served. */
+const LAST_ROUNDS = 200;
+
+/** Clients that lock, wait and unlock at any of the servers for as long as they are let. */
+export class Load {
+  private readonly teams: readonly Team[];
+
+  constructor(recorder: Recorder, random: Random, urls: readonly string[], pace: Pace) {
+    this.teams = Array.from({ length: TEAMS }, (_, n) => new Team(n, recorder, random, urls, pace));
+  }
+
+  /** Every resource that was asked for, and by which types. */
+  get used(): { resource: string; types: readonly string[] }[] {
+    return this.teams.flatMap(({ used, types }) => used.map((resource) => ({ resource, types })));
+  }
+
+  async run(stopped: () => boolean): Promise<void> {
+    await Promise.all(this.clients.map((client) => client.persist(stopped)));
+  }
+
+  /** Until nobody holds or awaits anything; whether that came about. */
+  async finish(): Promise<boolean> {
+    for (let round = 0; round < LAST_ROUNDS; round++) {
+      const left = await Promise.all(this.clients.map((client) => client.leave()));
+      if (left.every(Boolean)) return true;
+    }
+    return false;
+  }
+
+  private get clients(): LockClient[] {
+    return this.teams.flatMap(({ clients }) => clients);
+  }
+}
+
+class Team {
+  readonly clients: readonly LockClient[];
+  readonly used: string[] = [];
+  readonly types: readonly string[];
+  private picked = 0;
+
+  constructor(
+    private readonly number: number,
+    readonly recorder: Recorder,
+    readonly random: Random,
+    readonly urls: readonly string[],
+    readonly pace: Pace,
+  ) {
+    this.types = TYPES[number % TYPES.length]!;
+    this.clients = Array.from(
+      { length: CLIENTS_PER_TEAM },
+      (_, n) => new LockClient(this, `node-${number}-${n}`, n % 2 === 0),
+    );
+  }
+
+  /** Looked at when a client begins something new. */
+  get resources(): readonly string[] {
+    const generation = Math.floor(this.picked++ / (ANSWERS_PER_RESOURCE / 4));
+    const resource = `team-${this.number}-${generation}`;
+    if (this.used.at(-1) !== resource) this.used.push(resource);
+    return [resource];
+  }
+}
