@@ -83,7 +83,15 @@ for (const startEngine of ENGINES) {
   for (const workers of AT_A_TIME) {
     const { rates, ratio: ofPeer } = await compare(contenders, workers);
     const goal = workers === 1 ? '–' : ratio(peer.goal);
-    rows.push([engine.name, workers, thousands(rates[0]), peer.title, thousands(rates[1]), ratio(ofPeer), goal]);
+    rows.push([
+      engine.name,
+      workers,
+      thousands(rates[0]),
+      peer.title,
+      thousands(rates[1]),
+      ratio(ofPeer),
+      goal,
+    ]);
   }
   for (const { stop } of contenders) await stop();
   await engine.destroy();

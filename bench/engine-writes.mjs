@@ -56,7 +56,8 @@ async function arrivals(engine, urls, run, workMs) {
   const { count } = JSON.parse(
     await (await request(`${urls[0]}/refcounts?resource_id=${key.resource_id}`, { dispatcher })).body.text(),
   );
-  if (told.length !== NODES - 1 || count !== NODES) throw new Error(`${told.length} skipped, ${count} counted`);
+  if (told.length !== NODES - 1 || count !== NODES)
+    throw new Error(`${told.length} skipped, ${count} counted`);
   return { ...counted, lastMs: Math.max(...told) - told.doneAt };
 }
 
@@ -95,11 +96,25 @@ for (const startEngine of ENGINES) {
   await arrivals(engine, instances.urls, 'warm-up', 0);
   for (const [run, { title, workMs }] of RUNS.entries()) {
     const { commits, items, asked, lastMs } = await arrivals(engine, instances.urls, run, workMs);
-    crowds.push([engine.name, title, commits, ratio(commits / MOST_WRITES), items, asked, Math.round(lastMs)]);
+    crowds.push([
+      engine.name,
+      title,
+      commits,
+      ratio(commits / MOST_WRITES),
+      items,
+      asked,
+      Math.round(lastMs),
+    ]);
   }
   const { commits, seconds } = await idle(engine, instances.urls);
   const aSecond = commits / seconds;
-  idlers.push([engine.name, commits, seconds.toFixed(1), ratio(aSecond), ratio(aSecond / MOST_WRITES_A_SECOND)]);
+  idlers.push([
+    engine.name,
+    commits,
+    seconds.toFixed(1),
+    ratio(aSecond),
+    ratio(aSecond / MOST_WRITES_A_SECOND),
+  ]);
   await instances.stop();
   await engine.destroy();
 }
