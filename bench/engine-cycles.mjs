@@ -1,10 +1,11 @@
 // Goal 6: lock + unlock cycles of `LockClient` with the state in Redis beside redlock on the same Redis, and in etcd beside the lock of
-// `etcd3` on the same etcd. Rounds alternate, so that a noisy machine is noisy to all alike.
+// `etcd3` on the same etcd. Rounds alternate, so that a noisy machine is noisy to all alike. A server between client and engine is one
+// process more that waits for its turn on a busy machine: processor time, of all processes together, says what the rate then hides.
 import { Etcd3 } from 'etcd3';
 import { Redis } from 'ioredis';
 import Redlock from 'redlock';
 import { LockClient } from '../dist/client/index.js';
-import { ENGINES, installEngines } from './engines/engines.mjs';
+import { cpuSecondsOf, ENGINES, installEngines } from './engines/engines.mjs';
 import { startInstances } from './engines/holdfast.mjs';
 import { rate, ratio, table, thousands } from './support.mjs';
 
@@ -50,6 +51,7 @@ async function startHoldfast({ url }) {
       if (!hold) throw error ?? new Error('skipped');
       await client.unlock(hold, { success: true });
     },
+    serverCpuSeconds: () => cpuSecondsOf(instances.urls[0]),
     stop: async () => {
       await client.close();
       await instances.stop();
@@ -59,18 +61,32 @@ async function startHoldfast({ url }) {
 
 const median = (numbers) => numbers.toSorted((a, b) => a - b)[numbers.length >> 1];
 
-/** Rounds of everybody in turn; the median of each, and of the ratios of each round to the last one's. */
-async function compare(contenders, workers) {
+async function cpuSeconds(engine, { serverCpuSeconds }) {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1e6 + (await engine.cpuSeconds()) + ((await serverCpuSeconds?.()) ?? 0);
+}
+
+/** Cycles a second, and the processor time of a cycle. */
+async function round(engine, contender, workers) {
+  const before = await cpuSeconds(engine, contender);
+  const begin = performance.now();
+  const perSecond = await rate(workers, ROUND_MS, contender.cycle);
+  const cycles = (perSecond * (performance.now() - begin)) / 1000;
+  return { perSecond, cpuUs: (((await cpuSeconds(engine, contender)) - before) * 1e6) / cycles };
+}
+
+/** Rounds of ours and theirs in turn: medians of each, and of the ratios within a round. */
+async function compare(engine, [ours, theirs], workers) {
   const rounds = [];
-  for (const { cycle } of contenders) await rate(workers, WARM_UP_MS, cycle);
-  for (let round = 0; round < ROUNDS; round++) {
-    const rates = [];
-    for (const { cycle } of contenders) rates.push(await rate(workers, ROUND_MS, cycle));
-    rounds.push(rates);
+  for (const { cycle } of [ours, theirs]) await rate(workers, WARM_UP_MS, cycle);
+  for (let n = 0; n < ROUNDS; n++) {
+    rounds.push([await round(engine, ours, workers), await round(engine, theirs, workers)]);
   }
+  const middle = (valueOf) => median(rounds.map(valueOf));
   return {
-    rates: contenders.map((_, index) => median(rounds.map((rates) => rates[index]))),
-    ratio: median(rounds.map(([ours, theirs]) => ours / theirs)),
+    ours: { perSecond: middle(([own]) => own.perSecond), cpuUs: middle(([own]) => own.cpuUs) },
+    theirs: { perSecond: middle(([, peer]) => peer.perSecond), cpuUs: middle(([, peer]) => peer.cpuUs) },
+    ratio: middle(([own, peer]) => own.perSecond / peer.perSecond),
   };
 }
 
@@ -81,24 +97,27 @@ for (const startEngine of ENGINES) {
   const peer = PEERS[engine.name];
   const contenders = [await startHoldfast(engine), await peer.start(engine)];
   for (const workers of AT_A_TIME) {
-    const { rates, ratio: ofPeer } = await compare(contenders, workers);
+    const { ours, theirs, ratio: ofPeer } = await compare(engine, contenders, workers);
     const goal = workers === 1 ? '–' : ratio(peer.goal);
-    rows.push([
-      engine.name,
-      workers,
-      thousands(rates[0]),
-      peer.title,
-      thousands(rates[1]),
-      ratio(ofPeer),
-      goal,
-    ]);
+    const cpu = `${thousands(ours.cpuUs)} / ${thousands(theirs.cpuUs)}`;
+    const rates = [thousands(ours.perSecond), peer.title, thousands(theirs.perSecond)];
+    rows.push([engine.name, workers, ...rates, ratio(ofPeer), goal, cpu]);
   }
   for (const { stop } of contenders) await stop();
   await engine.destroy();
 }
 table(
   'Lock + unlock cycles a second on private keys, the state in an outside engine',
-  ['engine', 'at a time', 'LockClient', 'peer', 'its cycles', 'of the peer', 'goal'],
+  [
+    'engine',
+    'at a time',
+    'LockClient',
+    'peer',
+    'its cycles',
+    'of the peer',
+    'goal',
+    'processor µs a cycle, ours / theirs',
+  ],
   rows,
 );
 console.log('\nGoal 6: 32 at a time, on Redis ≥ 0.50 of redlock, on etcd ≥ 3.00 of the lock of `etcd3`.');

@@ -20,7 +20,15 @@ async function startRedis() {
     const commits = calls('xadd');
     return { commits, items: calls('hset') - commits + calls('hdel'), asked: calls('evalsha') };
   };
-  return { name: 'Redis', url: server.url, port: server.port, stats, destroy: () => server.destroy() };
+  const cpuSeconds = async () => {
+    const text = String(await server.command('INFO', 'cpu'));
+    return Array.from(text.matchAll(/used_cpu_(?:sys|user):(\S+)/g)).reduce(
+      (sum, [, at]) => sum + Number(at),
+      0,
+    );
+  };
+  const { url, port } = server;
+  return { name: 'Redis', url, port, stats, cpuSeconds, destroy: () => server.destroy() };
 }
 
 async function startEtcd() {
@@ -38,7 +46,14 @@ async function startEtcd() {
       asked: count('grpc_server_handled_total\\{grpc_code="OK",grpc_method="Txn",[^}]*\\}'),
     };
   };
-  return { name: 'etcd', url: cluster.url, port, stats, destroy: () => cluster.destroy() };
+  const cpuSeconds = () => cpuSecondsOf(`http://127.0.0.1:${port}`);
+  return { name: 'etcd', url: cluster.url, port, stats, cpuSeconds, destroy: () => cluster.destroy() };
+}
+
+/** Of any process that serves metrics as Prometheus likes them. */
+export async function cpuSecondsOf(url) {
+  const metrics = await (await fetch(`${url}/metrics`)).text();
+  return Number(/^process_cpu_seconds_total (\S+)/m.exec(metrics)[1]);
 }
 
 export const ENGINES = [startRedis, startEtcd];

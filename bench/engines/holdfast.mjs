@@ -26,7 +26,6 @@ async function startOne(port, environment) {
   }
   return {
     url,
-    pid: child.pid,
     stop: async () => {
       child.kill();
       await once(child, 'exit');
@@ -40,7 +39,6 @@ export async function startInstances(count, environment) {
   const servers = await Promise.all(ports.map((port) => startOne(port, environment)));
   return {
     urls: servers.map(({ url }) => url),
-    pids: servers.map(({ pid }) => pid),
     stop: () => Promise.all(servers.map(({ stop }) => stop())),
   };
 }
