@@ -18,6 +18,7 @@ import { type Change, STATE_STORE, type StateStore } from '../stores/state-store
 import { EventBus } from '../subscriptions/event-bus.js';
 import { RecordFeed } from './record-feed.js';
 import { Committer, type MeasuredCommit } from './committer.js';
+import { Crowd } from './crowd.js';
 import { CountedReferences } from './counted-references.js';
 import { Deadlines, type Due } from './deadlines.js';
 import { LOCK_POLICY } from './locking.module-definition.js';
@@ -85,6 +86,7 @@ export class LockManager implements OnModuleInit, BeforeApplicationShutdown {
     const context = {
       store,
       committer: new Committer(store, clock),
+      crowd: store.shared ? new Crowd(clock) : undefined,
       clock,
       deadlines: this.deadlines,
       // A repeated request is written only when half of the waiter's time has passed: see `KeyClock.shouldTouch`.

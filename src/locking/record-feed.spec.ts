@@ -54,6 +54,19 @@ describe('RecordFeed', () => {
     expect(second.store.gets).toBe(0);
   });
 
+  it('keeps resources apart whose commits are shown as one', async () => {
+    const { first, second, feed } = await two();
+    const layers = ['one', 'other'].map((name) => new Layer(first.manager, name));
+    const before = first.store.commits.length;
+    await Promise.all(layers.map((layer, n) => crowd(layer, 30 + n)));
+    expect(first.store.commits.length).toBe(before + layers.length);
+    expect(feed.deliverAsOne()).toBeGreaterThan(layers.length);
+    for (const name of ['one', 'other']) {
+      expect(plain(second.manager.peek(name)!)).toEqual(plain(first.manager.peek(name)!));
+    }
+    expect(second.store.gets).toBe(0);
+  });
+
   it('lists again after a compaction: what is gone is forgotten, what is new is known', async () => {
     const { first, second, feed } = await two();
     const gone = new Layer(first.manager, 'gone');

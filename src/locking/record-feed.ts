@@ -173,7 +173,7 @@ export class RecordFeed {
     }
     const head = readable(resourceId, change.value, change.revision);
     if (!head) return;
-    const written = partsOf(changes);
+    const written = partsOf(resourceId, changes);
     if (!slot || slot.asOf < change.revision) {
       this.adoptChange(shard, slot, resourceId, change, head, written);
     }
@@ -215,11 +215,14 @@ function readable(resourceId: string, text: string, revision: number): DecodedHe
   }
 }
 
-function partsOf(changes: readonly Change[]): Map<string, string> {
+/** Commits to several resources may be shown as one. */
+function partsOf(resourceId: string, changes: readonly Change[]): Map<string, string> {
   const parts = new Map<string, string>();
+  if (changes.length === 1) return parts;
   for (const { key, value } of changes) {
-    const part = parseItemKey(key)?.part;
-    if (part !== undefined && value !== undefined) parts.set(part, value);
+    const name = parseItemKey(key);
+    if (name?.part === undefined || name.resourceId !== resourceId) continue;
+    if (value !== undefined) parts.set(name.part, value);
   }
   return parts;
 }

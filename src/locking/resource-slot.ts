@@ -36,6 +36,8 @@ export class Work {
   /** The tries at the commit: an earlier one, too, may turn out to have been it. */
   inFlight: Attempt[] = [];
   done: Promise<void> | undefined;
+  /** While it waits for more of a crowd: ends that. */
+  wake: (() => void) | undefined;
 
   constructor(first: PendingCommand) {
     this.inbox = [first];
@@ -66,6 +68,8 @@ export class ResourceSlot implements Due {
   work: Work | undefined;
   /** What was due is being dealt with; what comes due meanwhile is looked at afterwards. */
   expiring = false;
+  /** What `Crowd` knows of it. */
+  crowdedMs = 0;
   dueAtMs = Infinity;
   dueIndex = -1;
   recency: Recency = 'unknown';

@@ -5,10 +5,12 @@ import { type Policy } from '../core/policy.js';
 import { type Result } from '../core/results.js';
 import { settle, settleResult } from '../core/settle.js';
 import { queueLength, type ResourceState } from '../core/state.js';
+import { transition } from '../core/transition.js';
 import { type StateStore, type Write } from '../stores/state-store.interface.js';
 import { StoreError } from '../stores/store.error.js';
 import { type Batch, combine } from './batch.js';
 import { type Committer } from './committer.js';
+import { type Crowd, isPatient } from './crowd.js';
 import { type CountedReferences } from './counted-references.js';
 import { type Deadlines } from './deadlines.js';
 import { type DeadlinePolicy } from './key-clock.js';
@@ -16,7 +18,7 @@ import { type ReadRecord, readRecord } from './record-reader.js';
 import { headKey } from './records/item-keys.js';
 import { encodeRecord, NO_RECORD, type StoredRecord } from './records/record.js';
 import { type RecentSlots } from './recent-slots.js';
-import { type Attempt, ResourceSlot, Work } from './resource-slot.js';
+import { type Attempt, type PendingCommand, ResourceSlot, Work } from './resource-slot.js';
 
 /** Enough for every instance of a large installation to get in between; then something else is wrong. */
 const MAX_TRIES = 64;
@@ -27,6 +29,8 @@ const RETRY_MS = 1000;
 export interface ShardContext {
   readonly store: StateStore;
   readonly committer: Committer;
+  /** Only over a shared store: an embedded one is quicker than any crowd. */
+  readonly crowd: Crowd | undefined;
   readonly clock: Clock;
   readonly deadlines: Deadlines<ResourceSlot>;
   readonly policy: Policy & DeadlinePolicy;
@@ -56,7 +60,7 @@ export class Shard {
     const slot = this.slotOf(resourceId);
     return new Promise((resolve, reject) => {
       const pending = { command, resolve: resolve as (result: Result) => void, reject };
-      if (slot.work) return void slot.work.inbox.push(pending);
+      if (slot.work) return this.join(slot, slot.work, pending);
       slot.work = new Work(pending);
       slot.work.done = this.run(slot, slot.work);
     });
@@ -129,6 +133,7 @@ export class Shard {
     await undefined;
     while (work.inbox.length > 0) {
       try {
+        if (this.context.crowd) await this.gather(slot, work, this.context.crowd);
         await this.round(slot, work);
       } catch (error) {
         for (const { reject } of work.inbox.splice(0)) reject(error);
@@ -137,6 +142,25 @@ export class Shard {
     }
     slot.work = undefined;
     this.leave(slot);
+  }
+
+  private join(slot: ResourceSlot, work: Work, pending: PendingCommand): void {
+    work.inbox.push(pending);
+    if (work.wake && !this.isPatient(slot, pending)) work.wake();
+  }
+
+  /** Waits for more, as long as nobody in the inbox has to go on. What others commit meanwhile may change that. */
+  private async gather(slot: ResourceSlot, work: Work, crowd: Crowd): Promise<void> {
+    for (;;) {
+      const waitMs = crowd.waitMs(slot);
+      if (waitMs <= 0 || !work.inbox.every((pending) => this.isPatient(slot, pending))) return;
+      await crowd.wait(work, waitMs);
+    }
+  }
+
+  private isPatient({ state }: ResourceSlot, { command }: PendingCommand): boolean {
+    const { clock, policy } = this.context;
+    return isPatient(command, transition(state, command, clock.wallMs(), policy).result);
   }
 
   /** Answers at least the first command of the inbox, through one commit or, if there is nothing to write, none. */
@@ -229,6 +253,10 @@ export class Shard {
 
   private land(slot: ResourceSlot, work: Work, attempt: Attempt, revision: number): void {
     this.adoptOwn(slot, attempt, revision);
+    const { results } = attempt.batch;
+    if (results.every((result, index) => isPatient(work.inbox[index]!.command, result))) {
+      this.context.crowd?.committed(slot);
+    }
     this.answer(slot, work, attempt.batch, revision);
   }
 
@@ -281,6 +309,7 @@ export class Shard {
     this.waiting += waitersIn(record) - waitersIn(slot.record);
     slot.adopt(record, asOf, deadlines.now(), policy);
     deadlines.schedule(slot, slot.nextDeadlineMs(policy));
+    slot.work?.wake?.();
     if (!slot.isBehind) this.caughtUp(slot, slot.missed);
   }
 

@@ -32,7 +32,8 @@ export interface StateStore {
 
   /**
    * Independent commits in one round trip. Those that write one key are judged in the order given; between others the engine
-   * chooses. Each promise is what `commit` would have given.
+   * chooses, and may make some of them at the same revision: a watch then shows these as one. Each promise is what `commit` would
+   * have given.
    */
   commitMany(commits: readonly Commit[]): Promise<CommitOutcome>[];
 

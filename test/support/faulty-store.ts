@@ -107,6 +107,11 @@ export class FaultyStore implements StateStore {
     for (const watch of this.watches) watch.deliver(commits);
   }
 
+  /** As an engine does that made all of it in one transaction. How many changes that were. */
+  deliverAsOne(): number {
+    return Array.from(this.watches).reduce((changes, watch) => changes + watch.deliverAsOne(), 0);
+  }
+
   /** The watcher was away too long: what was held back is lost, and it must list again. */
   compact(): void {
     for (const watch of [...this.watches]) {
@@ -197,6 +202,12 @@ class HeldWatch implements WatchObserver {
 
   deliver(commits: number): void {
     for (const changes of this.held.splice(0, commits)) if (!this.over) this.observer.committed(changes);
+  }
+
+  deliverAsOne(): number {
+    const changes = this.held.splice(0).flat();
+    this.observer.committed(changes);
+    return changes.length;
   }
 
   end(): void {

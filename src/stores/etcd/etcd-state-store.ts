@@ -1,6 +1,6 @@
-import { CompareResult, CompareTarget, type ICompare, type IKeyValue, type IRequestOp } from 'etcd3';
+import { type IKeyValue } from 'etcd3';
 import { type Clock } from '../../common/clock.interface.js';
-import { decodeExact, encodeExact } from '../exact-utf8.js';
+import { decodeExact } from '../exact-utf8.js';
 import { assertCommittable } from '../limits.js';
 import {
   type Commit,
@@ -14,11 +14,12 @@ import {
   type Write,
 } from '../state-store.interface.js';
 import { StoreError } from '../store.error.js';
-import { etcdError, wroteNothing } from './etcd-faults.js';
+import { etcdError } from './etcd-faults.js';
 import { after, EtcdKeys } from './etcd-keys.js';
-import { assertUnchanged, isUnchanged, type Marker, openMarker } from './etcd-marker.js';
+import { assertUnchanged, type Marker, openMarker } from './etcd-marker.js';
 import { EtcdMembers } from './etcd-members.js';
 import { type EtcdSettings } from './etcd-settings.js';
+import { EtcdTransaction } from './etcd-transaction.js';
 import { EtcdWatch } from './etcd-watch.js';
 
 /** Some hundred kilobytes of ordinary items. */
@@ -26,9 +27,6 @@ const ITEMS_PER_PAGE = 500;
 
 /** etcd's default for one transaction is 128 operations; one of them reads the marker. */
 const KEYS_PER_READ = 127;
-
-/** Revisions start at 1, so that no key is ever at this. */
-const NO_REVISION = -1;
 
 interface Serving {
   readonly members: EtcdMembers;
@@ -92,39 +90,25 @@ export class EtcdStateStore implements StateStore {
     return items;
   }
 
-  async commit(_partition: number, writes: readonly Write[]): Promise<CommitOutcome> {
-    const { members, marker } = this.serving('commit');
-    assertCommittable(writes);
-    const compare = writes.map((write) => this.expectationOf(write, marker.base));
-    const request = {
-      compare: [isUnchanged(this.keys, marker), ...compare],
-      success: writes.map((write) => this.operationOf(write)),
-      failure: [{ request_range: { key: this.keys.marker } }],
-    };
-    try {
-      const answer = await members.write((client, options) => client.kv.txn(request, options));
-      if (answer.succeeded)
-        return { status: 'committed', revision: Number(answer.header.revision) + marker.base };
-      assertUnchanged('commit', marker, answer.responses[0]!.response_range.kvs[0]);
-      return { status: 'conflict' };
-    } catch (error) {
-      if (error instanceof StoreError || wroteNothing(error as Error)) throw etcdError('commit', error);
-      return { status: 'unknown', cause: error };
-    }
+  commit(partition: number, writes: readonly Write[]): Promise<CommitOutcome> {
+    return this.commitMany([{ partition, writes }])[0]!;
   }
 
-  /** At once, as far as they write different keys: etcd gives what arrives together one sync of its disk. */
+  /** In one transaction, as far as they are small and write different keys. */
   commitMany(commits: readonly Commit[]): Promise<CommitOutcome>[] {
+    const transactions: EtcdTransaction[] = [];
     const latest = new Map<string, Promise<CommitOutcome>>();
-    return commits.map(({ partition, writes }) => {
+    const outcomes = commits.map(({ partition, writes }) => {
       const before = writes.flatMap(({ key }) => latest.get(key) ?? []);
       const outcome =
         before.length === 0
-          ? this.commit(partition, writes)
+          ? this.enter(writes, transactions)
           : Promise.allSettled(before).then(() => this.commit(partition, writes));
       for (const { key } of writes) latest.set(key, outcome);
       return outcome;
     });
+    for (const transaction of transactions) void transaction.send();
+    return outcomes;
   }
 
   async list(_partition: number, prefix = ''): Promise<Listing> {
@@ -177,20 +161,15 @@ export class EtcdStateStore implements StateStore {
     return { found, revision: moment ?? header.revision };
   }
 
-  private expectationOf({ key, expect }: Write, base: number): ICompare {
-    const revision = expect === 'absent' ? 0 : expect > base ? expect - base : NO_REVISION;
-    return {
-      key: this.keys.of(key),
-      target: CompareTarget.Mod,
-      result: CompareResult.Equal,
-      mod_revision: revision,
-    };
-  }
-
-  private operationOf(write: Write): IRequestOp {
-    const key = this.keys.of(write.key);
-    if ('delete' in write) return { request_delete_range: { key } };
-    return { request_put: { key, value: encodeExact(write.put) } };
+  private async enter(writes: readonly Write[], transactions: EtcdTransaction[]): Promise<CommitOutcome> {
+    const { members, marker } = this.serving('commit');
+    assertCommittable(writes);
+    let transaction = transactions.at(-1);
+    if (!transaction?.takes(writes)) {
+      transaction = new EtcdTransaction({ members, marker, keys: this.keys });
+      transactions.push(transaction);
+    }
+    return transaction.add(writes);
   }
 
   private serving(operation: string): Serving {

@@ -15,6 +15,7 @@ import { StoreError } from '../store.error.js';
 import { CommitBatch } from './commit-batch.js';
 import { isMoved, isUnknownScript, otherFormat, unavailable } from './redis-faults.js';
 import { assertKeyPrefix, type PartitionKeys, partitionKeys } from './redis-keys.js';
+import { RedisFeedReader } from './redis-feed-reader.js';
 import { RedisNodes } from './redis-nodes.js';
 import { COMMIT_SCRIPT, OPEN_SCRIPT, PAGE_SCRIPT } from './redis-scripts.js';
 import { assertUsableServer } from './redis-server-check.js';
@@ -56,7 +57,8 @@ export class RedisStateStore implements StateStore {
   readonly shared = true;
 
   private readonly nodes: RedisNodes;
-  private readonly watches = new Set<RedisWatch>();
+  /** By group of partitions that are read together. */
+  private readonly readers: RedisFeedReader[][] = [];
   private partitions: readonly Partition[] = [];
   private closed = false;
 
@@ -90,7 +92,7 @@ export class RedisStateStore implements StateStore {
 
   async close(): Promise<void> {
     this.closed = true;
-    for (const watch of this.watches) watch.stop();
+    for (const reader of this.readers.flat()) reader.stop();
     this.nodes.close();
   }
 
@@ -124,10 +126,21 @@ export class RedisStateStore implements StateStore {
 
   watch(partition: number, cursor: Cursor, observer: WatchObserver): Unwatch {
     const { keys } = this.serving('watch', partition);
-    const watch = new RedisWatch(this.nodes, partition, keys, cursor, observer);
-    this.watches.add(watch);
-    void watch.run().finally(() => this.watches.delete(watch));
-    return () => watch.stop();
+    const watch = new RedisWatch(keys, cursor, observer);
+    const reader = this.readerFor(partition, keys);
+    reader.add(watch);
+    return () => reader.remove(watch);
+  }
+
+  /** One for all partitions, except in a Cluster, where a reading must keep to one slot. */
+  private readerFor(partition: number, keys: PartitionKeys): RedisFeedReader {
+    const group = this.settings.mode === 'cluster' ? partition : 0;
+    const readers = this.readers[group] ?? (this.readers[group] = []);
+    const free = readers.find((reader) => reader.takes(keys));
+    if (free) return free;
+    const reader = new RedisFeedReader(this.nodes, partition);
+    readers.push(reader);
+    return reader;
   }
 
   private async storedPartitionCount(): Promise<number> {
@@ -148,10 +161,8 @@ export class RedisStateStore implements StateStore {
     const state = this.serving('commit', partition);
     assertCommittable(writes);
     try {
-      const outcome = await this.batchFor(partition, batches).add(
-        state.keys,
-        this.scriptArguments(state, writes),
-      );
+      const batch = this.batchFor(partition, batches);
+      const outcome = await batch.add({ keys: state.keys, seen: state.newest, writes });
       if (outcome.status === 'committed') state.newest = Math.max(state.newest, outcome.revision);
       return outcome;
     } catch (error) {
@@ -167,19 +178,14 @@ export class RedisStateStore implements StateStore {
     const connection = this.nodes.connectionOf(partition);
     const known = batches.get(connection);
     if (known) return known;
-    const { wait, waitTimeoutMs } = this.settings;
-    const batch = new CommitBatch(connection.ready('commit'), { replicas: wait, timeoutMs: waitTimeoutMs });
+    const batch = new CommitBatch(connection.ready('commit'), {
+      ...this.settings,
+      format: FORMAT,
+      partitions: this.partitionCount,
+      onePartitionPerCall: this.settings.mode === 'cluster',
+    });
     batches.set(connection, batch);
     return batch;
-  }
-
-  private scriptArguments({ newest }: Partition, writes: readonly Write[]): (string | Buffer)[] {
-    const half = Math.ceil(this.settings.historyBytes / 2);
-    const all: (string | Buffer)[] = [FORMAT, `${this.partitionCount}`, `${newest}`, `${half}`];
-    for (const write of writes) {
-      all.push(exactText(write.key), `${write.expect}`, 'put' in write ? exactText(`+${write.put}`) : '-');
-    }
-    return all;
   }
 
   /** Whether the server refused it only because it is the wrong one, or does not know the script: mended here. */

@@ -1,91 +1,48 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { decodeExact } from '../exact-utf8.js';
 import { Silence } from '../silence.js';
 import { type Change, type Cursor, type WatchObserver } from '../state-store.interface.js';
-import { RedisConnection } from './redis-connection.js';
 import { type PartitionKeys } from './redis-keys.js';
-import { type RedisNodes } from './redis-nodes.js';
-
-/** One answer an idle watch waits for: also how soon a dead connection is suspected. */
-const BLOCK_MS = 1000;
-
-/** An entry may be a full queue's dismissal of some megabytes; a page of them must stay bearable. */
-const ENTRIES_PER_READ = 100;
-
-const FIRST_RETRY_MS = 50;
-const LONGEST_RETRY_MS = 1000;
 
 const PUT = '+'.charCodeAt(0);
 
-type Entry = [id: Buffer, fields: Buffer[]];
-type Feeds = [name: Buffer, entries: Entry[]][] | null;
+export type FeedEntry = [id: Buffer, fields: Buffer[]];
 
 /**
- * Follows the feed of one partition on a connection of its own, and goes on behind the last commit shown whenever the
- * connection broke. Each entry names the revision before it. One that does not continue what was shown means that entries were cut
- * off, or that the engine lost some that were shown: both are `compacted`.
+ * What one observer has been shown of the feed of a partition. Each entry names the revision before it. One that does not continue
+ * what was shown means that entries were cut off, or that the engine lost some that were shown: both are `compacted`.
  */
 export class RedisWatch {
-  private over = false;
+  over = false;
   private readonly silence: Silence;
-  private retryMs = FIRST_RETRY_MS;
-  private connection: RedisConnection | undefined;
 
   constructor(
-    private readonly nodes: RedisNodes,
-    private readonly partition: number,
-    private readonly keys: PartitionKeys,
+    readonly keys: PartitionKeys,
     private cursor: Cursor,
     private readonly observer: WatchObserver,
   ) {
     this.silence = new Silence(observer);
   }
 
-  stop(): void {
-    this.over = true;
-    this.connection?.close();
+  /** Of the last entry that was shown. */
+  get lastId(): string {
+    return `${this.cursor}-0`;
   }
 
-  async run(): Promise<void> {
-    while (!this.over) {
-      try {
-        this.connection = this.nodes.watchConnection(this.partition, BLOCK_MS);
-        await this.connection.connect();
-        await this.follow(this.connection);
-      } catch {
-        if (!this.over) this.silence.begin();
-        await delay(this.retryMs, undefined, { ref: false });
-        this.retryMs = Math.min(this.retryMs * 2, LONGEST_RETRY_MS);
-        await this.nodes.locate().catch(() => undefined);
-      } finally {
-        this.connection?.close();
-      }
-    }
+  interrupted(): void {
+    if (!this.over) this.silence.begin();
   }
 
-  private async follow(connection: RedisConnection): Promise<void> {
-    const last = await connection.ask('watch', (redis) => redis.hget(this.keys.head, 'revision'));
-    if (Number(last ?? 0) < this.cursor) this.compacted();
-    while (!this.over) {
-      const feeds = (await connection.ask('watch', (redis) =>
-        redis.xreadBuffer(
-          'COUNT',
-          ENTRIES_PER_READ,
-          'BLOCK',
-          BLOCK_MS,
-          'STREAMS',
-          this.keys.feed,
-          `${this.cursor}-0`,
-        ),
-      )) as Feeds;
-      this.retryMs = FIRST_RETRY_MS;
-      const entries = feeds?.[0]?.[1] ?? [];
-      this.show(entries);
-      if (!this.over && entries.length < ENTRIES_PER_READ) this.silence.end();
-    }
+  /** Every entry behind the last one has been shown. */
+  caughtUp(): void {
+    if (!this.over) this.silence.end();
   }
 
-  private show(entries: readonly Entry[]): void {
+  /** A partition whose last commit is before what was shown has lost some. */
+  connected(lastRevision: number): void {
+    if (lastRevision < this.cursor) this.compacted();
+  }
+
+  show(entries: readonly FeedEntry[]): void {
     for (const [id, [, previous, ...writes]] of entries) {
       if (this.over) return;
       if (Number(previous!.toString('latin1')) !== this.cursor) return this.compacted();
@@ -95,7 +52,8 @@ export class RedisWatch {
   }
 
   private compacted(): void {
-    this.stop();
+    if (this.over) return;
+    this.over = true;
     this.observer.compacted();
   }
 }

@@ -1,63 +1,101 @@
 --[[
-Applies all writes of one commit, or none.
+Applies commits in the order given: of each all writes, or none.
 
-KEYS     1 head   2 items   3 index   4 feed: of one partition
-ARGV     1 format   2 number of partitions: what the partition must have been written as
-         3 the highest revision the caller has seen of this partition
-         4 bytes of changes after which the older half of the feed is cut off
-         then three for each write: key, expected revision or "absent", "+<value>" or "-"
-Returns  the revision of the commit as a string, or false when an expectation does not hold
+KEYS     four for each partition: head   items   index   feed
+ARGV     1 format   2 number of partitions: what a partition must have been written as
+         3 bytes of changes after which the older half of a feed is cut off
+         then for each commit:
+           which partition of KEYS, from 1   the highest revision the caller has seen of it   number of writes
+           and three for each write: key, expected revision or "absent", "+<value>" or "-"
+Returns  for each commit the revision as a string, "" when an expectation does not hold, or "!" and the error that kept it from
+         writing anything. An error instead of all that: nothing was written.
 
-Promises: the revision is greater than the partition's last, than what the caller has seen and than the engine's clock in
+Promises: a revision is greater than the partition's last, than what the caller has seen and than the engine's clock in
 microseconds at its last commit, so that an engine that came back without its last seconds, or a replica that never got them,
 does not give out a revision again. What fails in use (no memory, a replica that is read-only) fails before the first write.
 An entry of the feed names the revision before it: a reader knows whether it missed one, or saw one that is lost.
 ]]
-local head, items, index, feed = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local format, partitions, last, fresh, mark =
-  unpack(redis.call('HMGET', head, 'format', 'partitions', 'revision', 'fresh', 'mark'))
-
-if format and (format ~= ARGV[1] or partitions ~= ARGV[2]) then
-  return redis.error_reply('HOLDFASTFORMAT ' .. format .. ' ' .. partitions)
-end
-
-local FIRST_WRITE = 5
-local bytes = 0
-local entry = { 'prev', last or '0' }
-for at = FIRST_WRITE, #ARGV, 3 do
-  local key, expected, change = ARGV[at], ARGV[at + 1], ARGV[at + 2]
-  local item = redis.call('HGET', items, key)
-  if expected == 'absent' then
-    if item then return false end
-  elseif not item or string.sub(item, 1, #expected + 1) ~= expected .. ' ' then
-    return false
-  end
-  entry[#entry + 1] = key
-  entry[#entry + 1] = change
-  bytes = bytes + #key + #change
-end
-
+local format, partitions, half = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
-local revision = string.format('%.0f', math.max(tonumber(last or 0) + 1, tonumber(ARGV[3]) + 1, now))
 
-redis.call('XADD', feed, revision .. '-0', unpack(entry))
-fresh = tonumber(fresh or 0) + bytes
-if fresh > tonumber(ARGV[4]) then
-  if mark then redis.call('XTRIM', feed, 'MINID', mark) end
-  fresh, mark = 0, revision
+-- What Lua can hand on at once, and a little less.
+local MOST_FIELDS = 7900
+
+-- An error before the first write ends the call; one after it is of its commit alone.
+local written = false
+
+local heads = {}
+for at = 1, #KEYS, 4 do
+  local stored, count, last, fresh, mark =
+    unpack(redis.call('HMGET', KEYS[at], 'format', 'partitions', 'revision', 'fresh', 'mark'))
+  if stored and (stored ~= format or count ~= partitions) then
+    return redis.error_reply('HOLDFASTFORMAT ' .. stored .. ' ' .. count)
+  end
+  heads[#heads + 1] = { key = KEYS[at], items = KEYS[at + 1], index = KEYS[at + 2], feed = KEYS[at + 3],
+    isNew = not stored, last = last or '0', fresh = tonumber(fresh or 0), mark = mark or '0' }
 end
-redis.call('HSET', head, 'format', ARGV[1], 'partitions', ARGV[2], 'revision', revision,
-  'fresh', string.format('%.0f', fresh), 'mark', mark or '0')
 
-for at = FIRST_WRITE, #ARGV, 3 do
-  local key, expected, change = ARGV[at], ARGV[at + 1], ARGV[at + 2]
-  if change == '-' then
-    redis.call('HDEL', items, key)
-    redis.call('ZREM', index, key)
-  else
-    redis.call('HSET', items, key, revision .. ' ' .. string.sub(change, 2))
-    if expected == 'absent' then redis.call('ZADD', index, 0, key) end
+-- The entry for the feed and how much it has to say; nothing when an expectation does not hold.
+local function judge(head, from, to)
+  local entry, bytes = { 'prev', head.last }, 0
+  for at = from, to, 3 do
+    local key, expected, change = ARGV[at], ARGV[at + 1], ARGV[at + 2]
+    local item = redis.call('HGET', head.items, key)
+    if expected == 'absent' then
+      if item then return nil end
+    elseif not item or string.sub(item, 1, #expected + 1) ~= expected .. ' ' then
+      return nil
+    end
+    entry[#entry + 1] = key
+    entry[#entry + 1] = change
+    bytes = bytes + #key + #change
+  end
+  return entry, bytes
+end
+
+local function write(head, revision, from, to)
+  for at = from, to, 3 do
+    local key, expected, change = ARGV[at], ARGV[at + 1], ARGV[at + 2]
+    if change == '-' then
+      redis.call('HDEL', head.items, key)
+      redis.call('ZREM', head.index, key)
+    else
+      redis.call('HSET', head.items, key, revision .. ' ' .. string.sub(change, 2))
+      if expected == 'absent' then redis.call('ZADD', head.index, 0, key) end
+    end
   end
 end
-return revision
+
+local function commit(head, seen, from, to)
+  local entry, bytes = judge(head, from, to)
+  if not entry then return '' end
+  local revision = string.format('%.0f', math.max(tonumber(head.last) + 1, seen + 1, now))
+  if #entry > MOST_FIELDS then return '!ERR more writes than a commit may have' end
+  local added = (written and redis.pcall or redis.call)('XADD', head.feed, revision .. '-0', unpack(entry))
+  if type(added) == 'table' then return '!' .. added.err end
+
+  written = true
+  head.last, head.fresh = revision, head.fresh + bytes
+  if head.fresh > half then
+    if head.mark ~= '0' then redis.call('XTRIM', head.feed, 'MINID', head.mark) end
+    head.fresh, head.mark = 0, revision
+  end
+  redis.call('HSET', head.key, 'revision', revision, 'fresh', string.format('%.0f', head.fresh), 'mark', head.mark)
+  if head.isNew then
+    redis.call('HSET', head.key, 'format', format, 'partitions', partitions)
+    head.isNew = false
+  end
+  write(head, revision, from, to)
+  return revision
+end
+
+local results = {}
+local at = 4
+while at <= #ARGV do
+  local first = at + 3
+  local last = first + 3 * tonumber(ARGV[at + 2]) - 1
+  results[#results + 1] = commit(heads[tonumber(ARGV[at])], tonumber(ARGV[at + 1]), first, last)
+  at = last + 1
+end
+return results
