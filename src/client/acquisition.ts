@@ -1,9 +1,12 @@
 import { type LockAnswer, malformed, readLock } from './answers.js';
 import { type Batcher } from './batcher.js';
 import { lockBody } from './bodies.js';
+import { type Caller } from './caller.js';
+import { claimTimes } from './claim-times.js';
 import { type Clock } from './clock.js';
 import { BadRequestError, HoldLostError, QueueFullError, RefusedError } from './errors.js';
 import { HeldLock } from './hold.js';
+import { loseIfGone } from './hold-check.js';
 import { type KeyTurn } from './key-turn.js';
 import { type LooseEnds } from './loose-ends.js';
 import { codeOf, type Reply } from './reply.js';
@@ -20,6 +23,7 @@ export interface AcquisitionParts {
   readonly locks: Batcher;
   readonly waiting: Waiting;
   readonly clock: Clock;
+  readonly caller: Caller;
   readonly looseEnds: LooseEnds;
 }
 
@@ -31,6 +35,8 @@ export class Acquisition {
   /** The session that asked last: there the server may have something in this client's name. */
   session: Session | undefined;
   private ticket: string | undefined;
+  /** When the request was sent that was answered last. */
+  private sentAtMs = -Infinity;
 
   constructor(
     private readonly parts: AcquisitionParts,
@@ -51,7 +57,7 @@ export class Acquisition {
     while (answer.kind === 'queued' || answer.kind === 'gone') {
       if (answer.kind === 'queued') this.ticket = answer.ticket;
       const reply = answer.kind === 'queued' ? await this.untilNews(answer.ticket) : undefined;
-      answer = await this.ask(reply);
+      answer = this.handedOver() ?? (await this.ask(reply));
     }
     return this.resultOf(answer);
   }
@@ -73,10 +79,15 @@ export class Acquisition {
       if (codeOf(answered) === 'SESSION_NOT_FOUND' && lost < MAX_LOST_SESSIONS) {
         sessions.lost(session);
       } else {
+        this.sentAtMs = answered.sentAtMs;
         const answer = readLock(answered, { method: 'POST', path: '/lock', body });
         if (answer.kind === 'gone' && !reply) throw malformed(answered, undefined);
         if (answer.kind !== 'acquired') return answer;
-        if (sessions.current === session) return this.granted(answer, session, answered.sentAtMs);
+        if (sessions.current === session) {
+          const hold = this.granted(answer.token, session);
+          if (answer.leaseMs > 0) hold.leaseFrom(answered.sentAtMs, answer.leaseMs);
+          return answer;
+        }
         if (lost === MAX_LOST_SESSIONS) throw new HoldLostError('its session ended while it was granted');
       }
       reply = undefined;
@@ -88,16 +99,32 @@ export class Acquisition {
     return this.parts.locks.call(body, this.end);
   }
 
-  private granted(answer: LockAnswer & { kind: 'acquired' }, session: Session, sentAtMs: number): LockAnswer {
+  /**
+   * The lock, where the stream has told that this very wait was given it: what was told of an earlier wait has a token older
+   * than the ticket. A lease would have begun at an unknown time, so that the server is asked for it.
+   */
+  private handedOver(): LockAnswer | undefined {
+    const { turn, session, request, end } = this;
+    const { handOver } = turn;
+    const { clock, sessions, caller } = this.parts;
+    if (!handOver || handOver.session !== session || end.aborted || sessions.current !== session) return;
+    const isThisWait = handOver.token >= revisionOf(this.ticket!);
+    if (!isThisWait || (request.leaseMs ?? Infinity) !== Infinity) return;
+    const times = claimTimes(session, this.sentAtMs, clock.monotonicMs());
+    if (!times) return;
+    const { token } = handOver;
+    this.granted(token, session).handedOver(times, (hold) => void loseIfGone(hold, caller));
+    return { kind: 'acquired', token, leaseMs: 0, message: '' };
+  }
+
+  private granted(token: number, session: Session): HeldLock {
     const { type, resourceId } = this.request;
     const { clock, looseEnds } = this.parts;
     const { turn } = this;
     const onLost = (lost: HeldLock) =>
       onceStopped(clock, session, () => void looseEnds.giveUp(session, lost, turn));
-    const hold = new HeldLock(type, resourceId, answer.token, session, clock, onLost);
-    turn.hold = hold;
-    if (answer.leaseMs > 0) hold.leaseFrom(sentAtMs, answer.leaseMs);
-    return answer;
+    turn.hold = new HeldLock(type, resourceId, token, session, clock, onLost);
+    return turn.hold;
   }
 
   private resultOf(answer: LockAnswer): Obtained {
@@ -116,4 +143,9 @@ const LEAVING_NOTHING = [RefusedError, QueueFullError, BadRequestError];
 /** After these the server has nothing in this client's name. */
 export function leavesNothing(error: unknown): boolean {
   return LEAVING_NOTHING.some((type) => error instanceof type);
+}
+
+/** Of the moment of queueing, with which a ticket begins. */
+function revisionOf(ticket: string): number {
+  return Number.parseInt(ticket, 10);
 }

@@ -121,11 +121,11 @@ export function malformed(reply: Reply, request: Request): ProtocolError {
   return new ProtocolError(`${reply.url} answered in a form that is not Holdfast’s`, details);
 }
 
-function isToken(value: unknown): value is number {
+export function isToken(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) > 0;
 }
 
-function isDuration(value: unknown): value is number {
+export function isDuration(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 

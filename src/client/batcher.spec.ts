@@ -10,7 +10,9 @@ function scene(maxRetries = 3) {
   const sender = new ScriptedSender(clock);
   const closer = new AbortController();
   const retries = new Retries({ maxRetries, retryIntervalMs: 1000 }, 1, () => 1);
-  return { clock, sender, closer, batcher: new Batcher('/lock', sender, retries, clock, closer.signal) };
+  const batcher = new Batcher('/lock', sender, retries, clock, closer.signal);
+  const sizes = () => sender.sent.map(({ body }) => (JSON.parse(body!) as { requests: [] }).requests.length);
+  return { clock, sender, sizes, closer, batcher };
 }
 
 const GOOD = { status: 200 };
@@ -43,12 +45,41 @@ describe('a batcher', () => {
     expect(replies[2]!.body).toMatchObject({ n: 3 });
   });
 
-  it('sends no more than 256 calls, nor more text than the server takes, in one request', async () => {
+  it('sends without delay while nothing is under way', async () => {
     const { sender, batcher } = scene();
+    void batcher.call('1');
+    await new Promise(process.nextTick);
+    expect(sender.sent).toHaveLength(1);
+  });
+
+  it('gathers the calls of a turn of the event loop while something is under way', async () => {
+    const { sender, batcher } = scene();
+    void batcher.call('1');
+    await new Promise(process.nextTick);
+    for (const body of ['2', '3']) {
+      void batcher.call(body);
+      await new Promise(process.nextTick);
+    }
+    expect(sender.sent).toHaveLength(1);
+    await settled();
+    expect(sender.sent).toHaveLength(2);
+    expect(sender.last.body).toBe('{"requests":[2,3]}');
+  });
+
+  it('sends many calls in two halves, unless the server has something to do already', async () => {
+    const { sizes, batcher } = scene();
+    for (let n = 0; n < 32; n++) void batcher.call('1');
+    await settled();
+    expect(sizes()).toEqual([16, 16]);
+    for (let n = 0; n < 32; n++) void batcher.call('1');
+    await settled();
+    expect(sizes()).toEqual([16, 16, 32]);
+  });
+
+  it('sends no more than 256 calls, nor more text than the server takes, in one request', async () => {
+    const { sender, sizes, batcher } = scene();
     for (let n = 0; n < 600; n++) void batcher.call('1');
     await settled();
-    const sizes = () =>
-      sender.sent.map(({ body }) => (JSON.parse(body!) as { requests: [] }).requests.length);
     expect(sizes()).toEqual([256, 256, 88]);
     const long = JSON.stringify('x'.repeat(140_000));
     for (let n = 0; n < 5; n++) void batcher.call(long);

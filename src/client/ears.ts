@@ -1,3 +1,4 @@
+import { isDuration, isToken } from './answers.js';
 import { type HeldLock } from './hold.js';
 import { keyName } from './key.js';
 import { type KeyTurns } from './key-turn.js';
@@ -18,10 +19,12 @@ export class Ears implements StreamListener {
    * listed is doubted only: it may be newer than the list.
    */
   snapshot(session: Session, data: Json): void {
+    session.claimWithinMs = claimTimeOf(data['claim_timeout_ms']);
     const waits = new Set(rowsOf(data['waits']).map(nameOf));
     const tokens = new Map(rowsOf(data['holds']).map((row) => [nameOf(row), row['token']]));
     for (const name of this.turns.names()) {
       const turn = this.turns.get(name)!;
+      turn.handOver = undefined;
       if (!waits.has(name)) turn.tell('woken');
       const { hold } = turn;
       if (hold?.session === session && tokens.get(name) !== hold.token) this.doubt(hold);
@@ -35,7 +38,8 @@ export class Ears implements StreamListener {
     if (isOwn && ENDS_OF_HOLDS.has(name) && turn.hold?.token === data['token']) {
       turn.hold?.lose('the server has taken it away');
     }
-    const { node_id: nodeId, completed_at: completedAt } = data;
+    const { node_id: nodeId, completed_at: completedAt, token } = data;
+    turn.handOver = name === 'assigned' && isToken(token) ? { session, token } : undefined;
     if (name === 'completed' && typeof nodeId === 'string') {
       turn.doneBy = { nodeId, ...(typeof completedAt === 'string' && { completedAt }) };
     }
@@ -49,6 +53,12 @@ export class Ears implements StreamListener {
 
 /** Ends that the holder has not brought about itself. */
 const ENDS_OF_HOLDS: ReadonlySet<string> = new Set(['expired', 'released']);
+
+/** Of the server, for which 0 means that nothing need be claimed. */
+function claimTimeOf(ms: unknown): number {
+  if (!isDuration(ms)) return 0;
+  return ms === 0 ? Infinity : ms;
+}
 
 function rowsOf(rows: unknown): readonly Json[] {
   return Array.isArray(rows) ? rows.filter(isRecord) : [];

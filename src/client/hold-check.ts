@@ -5,13 +5,14 @@ import { type HeldLock } from './hold.js';
 
 const PATH = '/lock/status';
 
-/** Asks the server whether it still knows the hold. Without an answer nothing is known; the session sees to that. */
+/** Asks the server whether it still knows the hold, which claims it. Without an answer nothing is known; the session sees to that. */
 export async function loseIfGone(hold: HeldLock, caller: Caller): Promise<void> {
   const body = keyBody(hold, hold.session.identity);
   try {
     const reply = await caller.call('POST', PATH, body);
     const { acquired, holder } = readStatus(reply, { method: 'POST', path: PATH, body });
-    if (!acquired || holder?.token !== hold.token) hold.lose('the server has taken it away');
+    if (acquired && holder?.token === hold.token) hold.claimed();
+    else hold.lose('the server has taken it away');
   } catch {
     return;
   }

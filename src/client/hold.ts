@@ -1,3 +1,4 @@
+import { type ClaimTimes } from './claim-times.js';
 import { type Clock, type CancelTimer } from './clock.js';
 import { HoldLostError } from './errors.js';
 import { type Key } from './key.js';
@@ -21,6 +22,8 @@ export class HeldLock implements Hold {
   private controller: AbortController | undefined;
   private loss: HoldLostError | undefined;
   private leaseUntilMs = Infinity;
+  /** Of one that was handed over: until the server has heard of it. */
+  private unclaimedUntilMs = Infinity;
   private cancelTimer: CancelTimer | undefined;
   /** Its unlock is under way or done: it cannot be lost any more, only refused. */
   private isSettled = false;
@@ -54,11 +57,27 @@ export class HeldLock implements Hold {
 
   /** A lease of its own, as last answered; 0: it has none. */
   leaseFrom(sentAtMs: number, leaseMs: number): void {
+    this.claimed();
     this.cancelTimer?.();
     this.leaseUntilMs = leaseMs === 0 ? Infinity : this.session.endOf(sentAtMs, leaseMs);
-    if (leaseMs === 0 || this.isSettled) return;
-    const leftMs = this.leaseUntilMs - this.clock.monotonicMs();
-    this.cancelTimer = this.clock.after(leftMs, () => this.look(), true);
+    if (leaseMs > 0) this.at(this.leaseUntilMs, () => this.look());
+  }
+
+  /** It was handed over, and is lost unless the server hears of it in time: `claim` is called for that. */
+  handedOver({ claimAtMs, validUntilMs }: ClaimTimes, claim: (hold: HeldLock) => void): void {
+    if (validUntilMs === Infinity) return;
+    this.unclaimedUntilMs = validUntilMs;
+    this.at(claimAtMs, () => {
+      this.at(validUntilMs, () => this.look());
+      claim(this);
+    });
+  }
+
+  /** The server has heard of it. */
+  claimed(): void {
+    if (this.unclaimedUntilMs === Infinity) return;
+    this.unclaimedUntilMs = Infinity;
+    this.cancelTimer?.();
   }
 
   lose(why: string): void {
@@ -81,9 +100,15 @@ export class HeldLock implements Hold {
     this.controller.abort(reason);
   }
 
+  private at(atMs: number, callback: () => void): void {
+    if (this.isSettled) return;
+    this.cancelTimer = this.clock.after(atMs - this.clock.monotonicMs(), callback, true);
+  }
+
   private look(): void {
     const now = this.clock.monotonicMs();
     if (now >= this.leaseUntilMs) this.lose('its lease ran out');
+    else if (now >= this.unclaimedUntilMs) this.lose('it could not be claimed in time');
     else if (now >= this.session.validUntilMs) this.lose('the session was not renewed in time');
   }
 

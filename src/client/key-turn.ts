@@ -1,8 +1,15 @@
 import { type HeldLock } from './hold.js';
 import { type Doer } from './requests.js';
+import { type Session } from './session.js';
 
 /** Why a waiter looks up: something happened to its key, or nothing will be told any more. */
 export type News = 'woken' | 'unheard';
+
+/** The lock was handed to a wait of this session. */
+export interface HandOver {
+  readonly session: Session;
+  readonly token: number;
+}
 
 /**
  * What this client does with one key: it asks for it, waits for it or holds it. To the server all calls of a client are
@@ -11,6 +18,8 @@ export type News = 'woken' | 'unheard';
 export class KeyTurn {
   hold: HeldLock | undefined;
   doneBy: Doer | undefined;
+  /** What was told since `listen`, unless something else has happened to the key after it. */
+  handOver: HandOver | undefined;
   private news: News | undefined;
   private listener: ((news: News) => void) | undefined;
 
@@ -19,6 +28,7 @@ export class KeyTurn {
   /** Whatever was told so far is covered by the request about to be sent. */
   listen(): void {
     this.news = undefined;
+    this.handOver = undefined;
   }
 
   tell(news: News): void {

@@ -65,7 +65,7 @@ export class LockClient implements AsyncDisposable {
    * Waits until the lock is granted, skipped or refused, or the wait ends. Rejects only with the reason of an aborted
    * signal; everything else is told in the result.
    */
-  async lock(request: LockRequest, options: LockOptions = {}): Promise<LockResult> {
+  lock(request: LockRequest, options: LockOptions = {}): Promise<LockResult> {
     return this.obtain(request, options);
   }
 
@@ -157,12 +157,12 @@ export class LockClient implements AsyncDisposable {
     return this.parts.sessions.current?.identity ?? identityOf(this.nodeId);
   }
 
-  private async obtain(request: LockRequest, options: LockOptions): Promise<Obtained> {
+  private obtain(request: LockRequest, options: LockOptions): Promise<Obtained> {
     const wrong = complaint(() => {
       checkRequest(request);
       checkOptions(options);
     });
-    if (wrong) return wrong;
+    if (wrong) return Promise.resolve(wrong);
     const { closing, clock } = this.parts;
     const { signal, waitMs = Infinity } = options;
     const patience = waitMs === 0 ? 'none' : 'wait';
@@ -172,10 +172,14 @@ export class LockClient implements AsyncDisposable {
     return end.race(this.takeTurn(request, end.signal, patience), late).catch(failedOrThrow);
   }
 
-  private async takeTurn(request: LockRequest, end: AbortSignal, patience: Patience): Promise<Obtained> {
+  private takeTurn(request: LockRequest, end: AbortSignal, patience: Patience): Promise<Obtained> {
+    const turn = this.parts.turns.take(keyName(request));
+    return turn ? this.acquire(request, turn, end, patience) : this.awaitTurn(request, end, patience);
+  }
+
+  private async awaitTurn(request: LockRequest, end: AbortSignal, patience: Patience): Promise<Obtained> {
     const { turns } = this.parts;
-    const name = keyName(request);
-    const turn = turns.take(name) ?? (patience === 'none' ? undefined : await turns.whenFree(name, end));
+    const turn = patience === 'none' ? undefined : await turns.whenFree(keyName(request), end);
     if (turn) return this.acquire(request, turn, end, patience);
     return failedOrThrow(end.aborted ? end.reason : new WaitTimeoutError(0));
   }
@@ -190,7 +194,7 @@ export class LockClient implements AsyncDisposable {
     const { turns, looseEnds } = this.parts;
     const acquisition = new Acquisition(this.parts, request, turn, end);
     try {
-      await looseEnds.end(turn.name);
+      if (looseEnds.has(turn.name)) await looseEnds.end(turn.name);
       const result = await (patience === 'wait' ? acquisition.untilSettled() : acquisition.once());
       if (result.queued && patience === 'none') return await this.leaveQueue(acquisition, request, turn);
       if (!result.hold) turns.leave(turn);

@@ -39,6 +39,11 @@ export class LooseEnds {
     this.turns.leave(turn);
   }
 
+  /** Whether something of this key is left. */
+  has(name: string): boolean {
+    return this.left.has(name);
+  }
+
   /** Ends what was left of a key; rejects if that is not certain. */
   async end(name: string): Promise<void> {
     const end = this.left.get(name);

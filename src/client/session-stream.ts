@@ -62,7 +62,7 @@ export class SessionStream {
       if (delayMs > 0) this.transport.moveOn();
       this.listener.down();
     });
-    this.transport.open(`/sessions/${encodeURIComponent(session.id)}/events`, connection);
+    this.transport.open(`/sessions/${encodeURIComponent(session.id)}/events?brief=true`, connection);
     return connection;
   }
 }

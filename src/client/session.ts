@@ -15,6 +15,8 @@ const SAFE_PART = 0.9;
 export class Session {
   readonly holds = new Set<Losable>();
   validUntilMs = -Infinity;
+  /** How long the server waits for a word about a lock that it has handed over. 0: not known. */
+  claimWithinMs = 0;
   /** Nothing is asked in its name any more. */
   isOver = false;
 

@@ -20,6 +20,8 @@ export interface SendOptions {
 
 /** What sends a request once. */
 export interface Sender {
+  /** No short request is under way. */
+  readonly isIdle: boolean;
   /** Never rejects: the reply says how it went. */
   send(method: string, path: string, body: string | undefined, options?: SendOptions): Promise<Reply>;
 }
@@ -63,6 +65,10 @@ export class Transport implements Sender, StreamOpener {
       short: new Pool(url.origin, { ...POOL_OPTIONS, connections: SHORT_CONNECTIONS }),
       long: new Pool(url.origin, POOL_OPTIONS),
     }));
+  }
+
+  get isIdle(): boolean {
+    return this.underWay.size === 0;
   }
 
   send(method: string, path: string, body: string | undefined, options: SendOptions = {}): Promise<Reply> {

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type ServerResponse } from 'node:http';
+import { type LockEvent } from '../core/events.js';
 import { findWaiter, keyOf } from '../core/state.js';
 import { positionOf } from '../core/queue.js';
 import { LockManager } from '../locking/lock-manager.js';
@@ -23,11 +24,13 @@ export class SessionStreams {
     @Inject(SESSION_OPTIONS) private readonly options: SessionOptions,
   ) {}
 
-  async open(sessionId: string, response: ServerResponse): Promise<void> {
+  async open(sessionId: string, response: ServerResponse, brief: boolean): Promise<void> {
     const session = await this.sessions.attach(sessionId);
     const stream = this.streams.open(response);
     const stopListening = this.keys.listen(sessionId, {
-      happened: ({ resourceId }, event) => stream.send(observerFrame(resourceId, event)),
+      happened: ({ resourceId }, event) => {
+        if (!brief || isNews(event, sessionId)) stream.send(observerFrame(resourceId, event));
+      },
       missed: () => stream.destroy(),
     });
     const forgetEnd = this.sessions.onEnd(session, () => stream.destroy());
@@ -42,6 +45,7 @@ export class SessionStreams {
     const rows = this.keys.keysOf(sessionId).map((key) => this.row(key, nodeId, sessionId));
     return {
       session_id: sessionId,
+      claim_timeout_ms: this.options.policy.claimTimeoutMs,
       holds: rows.filter((row) => 'token' in row),
       waits: rows.filter((row) => 'position' in row),
     };
@@ -59,4 +63,11 @@ export class SessionStreams {
     const position = positionOf(current, asker, this.options.policy);
     return { ...name, position, ticket: ticketOf(waiter.ticket, key, nodeId) };
   }
+}
+
+/** What the session cannot know from its own answers, and must know to go on. */
+function isNews({ name, sessionId }: LockEvent, ownId: string): boolean {
+  if (name === 'queued' || name === 'granted') return false;
+  if (name === 'assigned') return sessionId === ownId;
+  return name !== 'completed' || sessionId !== ownId;
 }

@@ -1,8 +1,8 @@
-import { Body, Delete, Get, HttpCode, Param, Post, Res } from '@nestjs/common';
+import { Body, Delete, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiController } from '../common/api.decorator.js';
 import { ApiOperation, ApiProduces, ApiTags } from '@nestjs/swagger';
 import { type ServerResponse } from 'node:http';
-import { CreateSessionDto, SessionParamDto } from './dto/session.dto.js';
+import { CreateSessionDto, SessionParamDto, SessionStreamDto } from './dto/session.dto.js';
 import { SessionStreams } from './session-streams.js';
 import { SessionsService } from './sessions.service.js';
 
@@ -31,8 +31,12 @@ export class SessionsController {
   @Get(':id/events')
   @ApiProduces('text/event-stream')
   @ApiOperation({ summary: 'Hear everything about what the session holds or waits for (server-sent events)' })
-  events(@Param() { id }: SessionParamDto, @Res() response: ServerResponse) {
-    return this.streams.open(id, response);
+  events(
+    @Param() { id }: SessionParamDto,
+    @Query() { brief = false }: SessionStreamDto,
+    @Res() response: ServerResponse,
+  ) {
+    return this.streams.open(id, response, brief);
   }
 
   @Delete(':id')

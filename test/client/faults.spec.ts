@@ -190,7 +190,7 @@ describe('an answer that is not Holdfast’s', () => {
 
   it('or a wait that is gone makes it ask again, with its ticket', async () => {
     const server = await fakeServer(({ path, body }) => {
-      if (path.endsWith('/events')) return { status: 404, body: {} };
+      if (path.includes('/events')) return { status: 404, body: {} };
       if (path !== '/lock') return undefined;
       if (body.wait_ms) return { body: { acquired: false, skip: false, message: 'no longer queued' } };
       return {
@@ -203,7 +203,7 @@ describe('an answer that is not Holdfast’s', () => {
 
   it('from a stream makes it poll instead', async () => {
     const server = await fakeServer(({ path, body }) => {
-      if (path.endsWith('/events'))
+      if (path.includes('/events'))
         return { headers: { 'content-type': 'text/event-stream' }, body: 'event: snapshot\ndata: {{{\n\n' };
       if (path !== '/lock') return undefined;
       return { body: body.wait_ms ? GRANTED : { acquired: false, skip: false, position: 1, ticket: 't' } };
@@ -317,7 +317,7 @@ describe('a hold that the stream does not list', () => {
   ])('%s', async (_name, status, isLost) => {
     const server = await fakeServer(({ path, body }) => {
       const headers = { 'content-type': 'text/event-stream' };
-      if (path.endsWith('/events')) return { headers, body: `event: snapshot\ndata: ${snapshot}\n\n` };
+      if (path.includes('/events')) return { headers, body: `event: snapshot\ndata: ${snapshot}\n\n` };
       if (path === '/lock/status') return { body: status };
       if (path !== '/lock') return undefined;
       return { body: body.resource_id === 'layer' ? GRANTED : QUEUED };

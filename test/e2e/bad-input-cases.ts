@@ -195,6 +195,7 @@ const QUERIES: readonly [path: string, names?: string][] = [
   [`/subscribe?${KEY_QUERY}&bind=maybe`, 'bind'],
   [`/subscribe?${KEY_QUERY}&bind=true&bind=true`, 'bind'],
   [`/subscribe?${KEY_QUERY}&bind=true`, 'node_id'],
+  ['/sessions/some/events?brief=maybe', 'brief'],
   [`/subscribe?${KEY_QUERY}&node_id=a&node_id=b`, 'node_id'],
   ...['0', '-1', '1001', '1e2', 'NaN', '9007199254740993', '', '0x10'].map(
     (limit) => [`/locks?limit=${limit}`, 'limit'] as [string, string],

@@ -192,6 +192,7 @@ describe('A session’s stream', () => {
     expect(event).toBe('snapshot');
     expect(json).toEqual({
       session_id,
+      claim_timeout_ms: 10_000,
       holds: [{ ...KEY, token }],
       waits: [{ type: 'pull', resource_id: 'other', position: 1, ticket }],
     });
@@ -222,6 +223,30 @@ describe('A session’s stream', () => {
       ['queued', 'other', 'n1'],
       ['completed', 'other', 'n2'],
     ]);
+  });
+
+  it('leaves out on demand what the session knows already, and what concerns others', async () => {
+    const server = await TestServer.start();
+    const session_id = await server.session('n1');
+    const stream = await server.stream(`/sessions/${session_id}/events?brief=true`);
+    await stream.nextEvent();
+    await server.lock({ type: 'update', session_id });
+    await server.unlock({ type: 'update', session_id });
+    await server.lock({ type: 'update', node_id: 'n2' });
+    await server.lock({ type: 'update', node_id: 'n3' });
+    await server.lock({ type: 'update', session_id });
+    await server.unlock({ type: 'update', node_id: 'n2', error: 'x' });
+    await server.unlock({ type: 'update', node_id: 'n3', error: 'x' });
+    await server.unlock({ type: 'update', session_id, error: 'x' });
+    await server.lock({ type: 'update', node_id: 'n2' });
+    await server.lock({ type: 'update', session_id });
+    await server.unlock({ type: 'update', node_id: 'n2' });
+    const told: unknown[] = [];
+    while (told.at(-1) !== 'completed n2') {
+      const { event, json } = await stream.nextEvent();
+      told.push(`${event} ${json['node_id']}`);
+    }
+    expect(told).toEqual(['assigned n1', 'released n1', 'completed n2']);
   });
 
   it('has heartbeats, and is cut when the session ends', async () => {

@@ -67,6 +67,6 @@ export class FakeServer {
   }
 
   private usual(path: string): FakeAnswer | undefined {
-    return path.startsWith('/sessions') && !path.endsWith('/events') ? { body: SESSION } : undefined;
+    return path.startsWith('/sessions') && !path.includes('/events') ? { body: SESSION } : undefined;
   }
 }

@@ -13,6 +13,7 @@ export interface Sent {
 /** Keeps what is sent until the test answers it. */
 export class ScriptedSender implements Sender {
   readonly sent: Sent[] = [];
+  private underWay = 0;
 
   constructor(private readonly clock: Clock) {}
 
@@ -20,10 +21,16 @@ export class ScriptedSender implements Sender {
     return this.sent.at(-1)!;
   }
 
+  get isIdle(): boolean {
+    return this.underWay === 0;
+  }
+
   send(method: string, path: string, body: string | undefined, options: SendOptions = {}): Promise<Reply> {
     const sentAtMs = this.clock.monotonicMs();
+    this.underWay++;
     return new Promise((resolve) => {
       const answer = (status: number, json?: unknown, retryAfterMs?: number) => {
+        this.underWay--;
         const ms = this.clock.monotonicMs() - sentAtMs;
         resolve({ url: 'http://s/', sentAtMs, ms, status, body: json, retryAfterMs, cause: undefined });
       };

@@ -1,5 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { IsInt, IsOptional, Max, Min } from 'class-validator';
+import { IsBoolean, IsInt, IsOptional, Max, Min } from 'class-validator';
 import { IsNodeId, IsSessionId } from '../../common/validation/decorators.js';
 
 /** Shorter ones would expire between two renewals over a slow network. */
@@ -25,6 +25,16 @@ export class SessionParamDto {
   @ApiProperty({ example: SESSION_ID, description: 'The session, as it was answered when it was opened.' })
   @IsSessionId()
   readonly id!: string;
+}
+
+export class SessionStreamDto {
+  @ApiPropertyOptional({
+    description:
+      'Leave out what the session knows from its own answers (its queueings, grants and successes) and hand-overs to others.',
+  })
+  @IsOptional()
+  @IsBoolean()
+  readonly brief?: boolean;
 }
 
 export class SessionDto {
