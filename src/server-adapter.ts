@@ -1,8 +1,7 @@
-import { type ServerResponse } from 'node:http';
 import { Logger } from '@nestjs/common';
-import { type Request } from 'express';
+import express, { type Request } from 'express';
 import { FastExpressAdapter } from './common/express/fast-express.adapter.js';
-import { REQUEST_ID_HEADER } from './logging/request-id.js';
+import { HoldfastResponse } from './server-response.js';
 
 /** Answers under way when the server is told to stop have this long; the process must be gone after five seconds. */
 const DRAIN_MS = 2000;
@@ -16,8 +15,23 @@ const SWEEP_MS = 20;
  */
 export class ServerAdapter extends FastExpressAdapter {
   private readonly failures = new Logger('Http');
+  private registerLast = (): void => undefined;
 
-  override reply(response: ServerResponse, body: unknown, statusCode?: number): unknown {
+  constructor() {
+    super(express(), HoldfastResponse);
+  }
+
+  /** Registers routes behind those of the controllers: every request is compared with all routes before its own. */
+  routeLast(register: () => void): void {
+    this.registerLast = register;
+  }
+
+  override setNotFoundHandler(...args: Parameters<FastExpressAdapter['setNotFoundHandler']>): unknown {
+    this.registerLast();
+    return super.setNotFoundHandler(...args);
+  }
+
+  override reply(response: HoldfastResponse, body: unknown, statusCode?: number): unknown {
     const status = statusCode ?? response.statusCode;
     if (status >= 500) this.logFailure(response, status, body);
     return super.reply(response, body, statusCode);
@@ -33,10 +47,10 @@ export class ServerAdapter extends FastExpressAdapter {
     clearTimeout(cut);
   }
 
-  private logFailure(response: ServerResponse, status: number, body: unknown): void {
+  private logFailure(response: HoldfastResponse, status: number, body: unknown): void {
     const { method, originalUrl: url } = response.req as Request;
     const { code } = (body ?? {}) as { code?: string };
-    const line = { request_id: response.getHeader(REQUEST_ID_HEADER), method, url, status, code };
+    const line = { request_id: response.requestId, method, url, status, code };
     if (status === 500) this.failures.error(line);
     else this.failures.warn(line);
   }

@@ -6,11 +6,8 @@ import {
 } from '@nestjs/common';
 import { HttpAdapterHost, NestFactory } from '@nestjs/core';
 import { SwaggerModule } from '@nestjs/swagger';
-import helmet from 'helmet';
-import { type IncomingMessage, type ServerResponse } from 'node:http';
 import { ApiErrorFilter } from './common/api-error.filter.js';
 import { PinoLogger } from './logging/pino-logger.js';
-import { requestId } from './logging/request-id.js';
 import { openApi } from './openapi.js';
 import { ServerAdapter } from './server-adapter.js';
 
@@ -25,24 +22,10 @@ export async function createServer(root: Type | DynamicModule): Promise<INestApp
 /** What makes an application on a `ServerAdapter` the server: everything but its modules. */
 export function prepareServer(app: INestApplication): INestApplication {
   app.useLogger(app.get(PinoLogger));
-  app.use(requestId);
-  app.use(securityHeaders());
   app.useGlobalFilters(new ApiErrorFilter(app.get(HttpAdapterHost)));
   app.enableShutdownHooks();
-  SwaggerModule.setup('docs', app, () => openApi(app), { jsonDocumentUrl: 'openapi.json' });
+  const docs = () =>
+    SwaggerModule.setup('docs', app, () => openApi(app), { jsonDocumentUrl: 'openapi.json' });
+  app.get(HttpAdapterHost<ServerAdapter>).httpAdapter.routeLast(docs);
   return app;
-}
-
-/** Helmet says the same in every answer: it is asked once, and its headers are set without its dozen of functions. */
-function securityHeaders(): (request: unknown, response: ServerResponse, next: () => void) => void {
-  const headers = new Map<string, string>();
-  const listener = {
-    setHeader: (name: string, value: string) => void headers.set(name, value),
-    removeHeader: () => undefined,
-  };
-  helmet({ contentSecurityPolicy: false })({} as IncomingMessage, listener as never, () => undefined);
-  return (_request, response, next) => {
-    for (const [name, value] of headers) response.setHeader(name, value);
-    next();
-  };
 }

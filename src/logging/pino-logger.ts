@@ -1,5 +1,6 @@
 import { Inject, Injectable, type LoggerService, type OnApplicationShutdown } from '@nestjs/common';
 import { type Logger, pino } from 'pino';
+import { LogLines } from './log-lines.js';
 
 export const PINO = Symbol('PINO');
 
@@ -53,11 +54,6 @@ export class PinoLogger implements LoggerService, OnApplicationShutdown {
   }
 }
 
-/** Soon enough for somebody who looks on. */
-const FLUSH_MS = 200;
-
-/** Lines are written after the answer, some at a time: a crash may lose the last of them. */
 export function createPino(level: string): Logger {
-  const destination = pino.destination({ sync: false, minLength: 4096, periodicFlush: FLUSH_MS });
-  return pino({ level, base: null }, destination);
+  return pino({ level, base: null }, new LogLines());
 }

@@ -29,8 +29,10 @@ describe('An error', () => {
 
   it('has the headers that keep browsers out of mischief, as every answer has', async () => {
     const server = await TestServer.start();
-    for (const { headers } of [await server.lock(), await server.post('/nowhere', {})]) {
+    const answers = [await server.lock(), await server.post('/nowhere', {}), await server.get('/metrics')];
+    for (const { headers } of answers) {
       expect(headers).toMatchObject({
+        'x-request-id': expect.stringMatching(/^[\w.-]{5,}$/),
         'x-content-type-options': 'nosniff',
         'x-frame-options': 'SAMEORIGIN',
         'strict-transport-security': expect.stringMatching(/max-age=\d+/),

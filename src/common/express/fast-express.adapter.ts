@@ -26,10 +26,13 @@ export class FastExpressAdapter extends ExpressAdapter {
   private readonly bodies = new JsonBodyReader();
   private cutsConnections = false;
 
-  constructor(private readonly app: Express = express()) {
+  constructor(
+    private readonly app: Express = express(),
+    Response?: typeof ServerResponse,
+  ) {
     super(app);
     app.disable('x-powered-by').disable('etag').set('query parser', parseQuery);
-    this.messages = adoptMessageClasses(app);
+    this.messages = adoptMessageClasses(app, Response);
   }
 
   override initHttpServer(options: NestApplicationOptions): void {
@@ -56,9 +59,13 @@ export class FastExpressAdapter extends ExpressAdapter {
   override reply(response: ServerResponse, body: unknown, statusCode?: number): unknown {
     const json = isPlainReply(response, body, statusCode) ? toJson(body) : undefined;
     if (json === undefined) return super.reply(response, body, statusCode);
-    if (statusCode !== undefined) response.statusCode = statusCode;
-    response.setHeader('Content-Type', JSON_TYPE);
-    response.setHeader('Content-Length', Buffer.byteLength(json));
+    const length = String(Buffer.byteLength(json));
+    response.writeHead(statusCode ?? response.statusCode, [
+      'Content-Type',
+      JSON_TYPE,
+      'Content-Length',
+      length,
+    ]);
     return response.end(json);
   }
 }

@@ -18,10 +18,12 @@ export interface MessageClasses {
  * What an app adds to `app.request` or `app.response`, before or after, is seen. What anybody adds to
  * `express.request` or `express.response` afterwards is not. An app mounted below this one still swaps
  * prototypes, rightly, for the requests that reach it.
+ *
+ * `Response`: what the responses are beside that.
  */
-export function adoptMessageClasses(app: Express): MessageClasses {
+export function adoptMessageClasses(app: Express, Response = ServerResponse): MessageClasses {
   class ExpressRequest extends IncomingMessage {}
-  class ExpressResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {}
+  class ExpressResponse<Request extends IncomingMessage = IncomingMessage> extends Response<Request> {}
   copyChain(app.request, IncomingMessage.prototype, ExpressRequest.prototype);
   copyChain(app.response, ServerResponse.prototype, ExpressResponse.prototype);
   app.request = ExpressRequest.prototype as Express['request'];

@@ -1,0 +1,73 @@
+import {
+  type IncomingMessage,
+  type OutgoingHttpHeader,
+  type OutgoingHttpHeaders,
+  ServerResponse,
+} from 'node:http';
+import helmet from 'helmet';
+import { REQUEST_ID_HEADER, requestIdOf } from './logging/request-id.js';
+
+/** Helmet says the same in every answer, so that it is asked once: names and values in turn. */
+const SECURITY: readonly string[] = securityHeaders();
+
+function securityHeaders(): string[] {
+  const headers: string[] = [];
+  const listener = {
+    setHeader: (name: string, value: string) => void headers.push(name, value),
+    removeHeader: () => undefined,
+  };
+  helmet({ contentSecurityPolicy: false })({} as IncomingMessage, listener as never, () => undefined);
+  return headers;
+}
+
+type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[];
+
+/**
+ * An answer of the server: it carries the id of its request and the headers that keep browsers out of mischief, unless
+ * its handler says something else. They are added when the head is written, all at once: setting a dozen headers one
+ * by one in every answer takes longer than parsing the request.
+ */
+export class HoldfastResponse<R extends IncomingMessage = IncomingMessage> extends ServerResponse<R> {
+  private id: string | undefined = undefined;
+
+  get requestId(): string {
+    return (this.id ??= requestIdOf(this.req));
+  }
+
+  override writeHead(statusCode: number, reason?: string | Headers, headers?: Headers): this {
+    const given = typeof reason === 'string' ? headers : reason;
+    if (Array.isArray(given) && this.getHeaderNames().length === 0) {
+      const all = this.withStanding(given);
+      return typeof reason === 'string'
+        ? super.writeHead(statusCode, reason, all)
+        : super.writeHead(statusCode, all);
+    }
+    this.setUnlessSet(REQUEST_ID_HEADER, this.requestId);
+    for (let i = 0; i < SECURITY.length; i += 2) this.setUnlessSet(SECURITY[i]!, SECURITY[i + 1]!);
+    return typeof reason === 'string'
+      ? super.writeHead(statusCode, reason, given)
+      : super.writeHead(statusCode, given);
+  }
+
+  private setUnlessSet(name: string, value: string): void {
+    if (!this.hasHeader(name)) this.setHeader(name, value);
+  }
+
+  private withStanding(given: readonly OutgoingHttpHeader[]): OutgoingHttpHeader[] {
+    const all: OutgoingHttpHeader[] = [...given];
+    if (!names(given, REQUEST_ID_HEADER)) all.push(REQUEST_ID_HEADER, this.requestId);
+    for (let i = 0; i < SECURITY.length; i += 2) {
+      if (!names(given, SECURITY[i]!)) all.push(SECURITY[i]!, SECURITY[i + 1]!);
+    }
+    return all;
+  }
+}
+
+/** Whether a list of headers, names and values in turn, has this one. */
+function names(headers: readonly OutgoingHttpHeader[], name: string): boolean {
+  for (let i = 0; i < headers.length; i += 2) {
+    const other = headers[i] as string;
+    if (other.length === name.length && other.toLowerCase() === name.toLowerCase()) return true;
+  }
+  return false;
+}
