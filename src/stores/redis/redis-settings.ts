@@ -5,7 +5,7 @@ const REDIS_PORT = 6379;
 const SENTINEL_PORT = 26379;
 
 /**
- * Each partition is one slot of a Cluster, and one watching connection of every instance. Sixteen spread over any Cluster
+ * Each partition is one slot of a Cluster, and there one watching connection of every instance. Sixteen spread over any Cluster
  * that a lock service needs, and cost a single server nothing.
  */
 const DEFAULT_PARTITIONS = 16;

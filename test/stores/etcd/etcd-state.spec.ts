@@ -18,6 +18,24 @@ function client(port: number): Etcd3 {
 }
 
 describe('EtcdStateStore, what it finds in etcd', () => {
+  it('makes commits that come together in one transaction, each judged alone', async () => {
+    const etcd = await startEtcd();
+    const store = await openEtcd(etcd.port());
+    const before = await committed(store, put('taken', 'absent'));
+    const outcomes = await Promise.all(
+      store.commitMany(
+        ['a', 'taken', 'b'].map((key) => ({ partition: PARTITION, writes: [put(key, 'absent')] })),
+      ),
+    );
+    const revision = before + 1;
+    expect(outcomes).toEqual([
+      { status: 'committed', revision },
+      { status: 'conflict' },
+      { status: 'committed', revision },
+    ]);
+    expect(await store.get(PARTITION, ['a', 'b'])).toMatchObject([{ revision }, { revision }]);
+  });
+
   it('gives out revisions above the wall clock at its creation, the same for every instance', async () => {
     const etcd = await startEtcd();
     const before = Date.now() * 1000;
