@@ -67,14 +67,15 @@ const lockingApi = LockingApiModule.forRootAsync({
 
 /** All of Holdfast, for programs that embed or extend it. The server is this and nothing else. */
 @Module({
+  // The first module's routes are the first that a request is compared with.
   imports: [
+    lockingApi,
     stores,
     refCounts,
     locking,
     instances,
     subscriptions,
     sessions,
-    lockingApi,
     HealthModule.forRoot([stores, locking]),
     MetricsModule.forRoot([locking, subscriptions, sessions, lockingApi]),
   ],

@@ -37,8 +37,12 @@ export class Step {
   putKey(key: KeyState): void {
     const { keys } = this.state;
     const index = keys.findIndex((other) => other.type === key.type);
-    const kept = isIdleKey(key) ? [] : [key];
-    this.draft.keys = index < 0 ? [...keys, ...kept] : keys.toSpliced(index, 1, ...kept);
+    const next = keys.slice();
+    if (isIdleKey(key)) {
+      if (index >= 0) next.splice(index, 1);
+    } else if (index >= 0) next[index] = key;
+    else next.push(key);
+    this.draft.keys = next;
   }
 
   putReferences(references: ChunkedList<Reference>): void {

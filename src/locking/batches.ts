@@ -2,6 +2,7 @@ import { BadRequestException, Injectable } from '@nestjs/common';
 import { describeError, INTERNAL_ERROR } from '../common/api-error.js';
 import { checkInput } from '../common/validation/check-input.js';
 import { type Class } from '../common/validation/class.js';
+import { whenKnown } from '../common/when-known.js';
 import { LockRequestDto } from './dto/lock-request.dto.js';
 import { UnlockRequestDto } from './dto/unlock-request.dto.js';
 import { ReleaseGuard } from './guards/holder.guard.js';
@@ -24,10 +25,9 @@ export class Batches {
   }
 
   unlock(requests: readonly unknown[]): Promise<{ results: BatchItem[] }> {
-    return all(requests, UnlockRequestDto, async (request) => {
-      await this.holder.check(request);
-      return this.locking.unlock(request);
-    });
+    return all(requests, UnlockRequestDto, (request) =>
+      whenKnown(this.holder.check(request), () => this.locking.unlock(request)),
+    );
   }
 }
 

@@ -19,7 +19,8 @@ export interface MeasuredCommit {
 interface WaitingCommit {
   readonly commit: Commit;
   readonly commands: number;
-  readonly resolve: (outcome: Promise<CommitOutcome>) => void;
+  readonly resolve: (outcome: CommitOutcome) => void;
+  readonly reject: (error: unknown) => void;
 }
 
 /** Runs what is chained to it after what runs now; `queueMicrotask` does the same at twice the price. */
@@ -37,9 +38,9 @@ export class Committer {
 
   /** `commands`: how many of them it answers. */
   commit(partition: number, writes: readonly Write[], commands: number): Promise<CommitOutcome> {
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       if (this.waiting.length === 0) void NEXT.then(this.send);
-      this.waiting.push({ commit: { partition, writes }, commands, resolve });
+      this.waiting.push({ commit: { partition, writes }, commands, resolve, reject });
     });
   }
 
@@ -49,18 +50,28 @@ export class Committer {
     const commits = sent.map(({ commit }) => commit);
     const sentAtMs = this.clock.monotonicMs();
     const outcomes = this.outcomesOf(commits);
-    for (const [index, { commands, resolve }] of sent.entries()) {
-      const outcome = outcomes[index]!;
-      resolve(outcome);
-      if (this.commits$.observed) void this.measure(outcome, commands, sentAtMs);
-    }
+    for (let i = 0; i < sent.length; i++) this.settle(sent[i]!, outcomes[i]!, sentAtMs);
   };
 
-  private async measure(pending: Promise<CommitOutcome>, commands: number, sentAtMs: number): Promise<void> {
-    const outcome = await pending.then(
-      ({ status }) => status,
-      () => 'failed' as const,
+  private settle(
+    { commands, resolve, reject }: WaitingCommit,
+    pending: Promise<CommitOutcome>,
+    sentAtMs: number,
+  ): void {
+    pending.then(
+      (outcome) => {
+        resolve(outcome);
+        this.measure(outcome.status, commands, sentAtMs);
+      },
+      (error: unknown) => {
+        reject(error);
+        this.measure('failed', commands, sentAtMs);
+      },
     );
+  }
+
+  private measure(outcome: MeasuredCommit['outcome'], commands: number, sentAtMs: number): void {
+    if (!this.commits$.observed) return;
     this.commits$.next({ commands, outcome, tookMs: this.clock.monotonicMs() - sentAtMs });
   }
 

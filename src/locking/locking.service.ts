@@ -3,7 +3,8 @@ import { type ServerResponse } from 'node:http';
 import { type Observable, Subject } from 'rxjs';
 import { type ResourceState } from '../core/state.js';
 import { statusOf } from '../core/status.js';
-import { type KeyDto } from './dto/key.dto.js';
+import { whenKnown } from '../common/when-known.js';
+import { type AskerDto, type KeyDto } from './dto/key.dto.js';
 import { type LockRequestDto } from './dto/lock-request.dto.js';
 import {
   type CancelRequestDto,
@@ -35,17 +36,13 @@ export class LockingService {
     @Inject(LOCKING_API_OPTIONS) private readonly options: LockingApiOptions,
   ) {}
 
-  async lock(request: LockRequestDto, response: ServerResponse) {
-    const { wait_ms: waitMs, resource_id: resourceId } = request;
+  lock(request: LockRequestDto, response: ServerResponse) {
+    const { wait_ms: waitMs } = request;
     const { maxWaitMs } = this.options;
     const problem = waitMs && waitMs > maxWaitMs ? `must not be more than ${maxWaitMs}` : undefined;
-    if (!waitMs || problem) return this.answerNow(request, problem);
-    const acquire = acquireOf(request, hasSession(request) && (await this.sessionEnded(request)));
-    const leaveOnTimeout = request.on_timeout === 'leave';
-    return this.lockAnswer(
-      request,
-      await this.longPolls.ask({ resourceId, acquire, waitMs, leaveOnTimeout, response }),
-    );
+    return waitMs && !problem
+      ? this.answerLater(request, waitMs, response)
+      : this.answerNow(request, problem);
   }
 
   /** For a batch: answered at once. */
@@ -57,15 +54,12 @@ export class LockingService {
     );
   }
 
-  async unlock(request: UnlockRequestDto) {
-    const release = releaseOf(request, hasSession(request) && (await this.sessionEnded(request)));
-    const result = await this.manager.execute(request.resource_id, release);
-    if (result.kind === 'refused') throw refusal(result, { released: false });
-    return unlockAnswer(result);
+  unlock(request: UnlockRequestDto) {
+    return whenKnown(this.sessionEnded(request), (ended) => this.release(request, ended));
   }
 
   async renew(request: RenewRequestDto) {
-    const renew = renewOf(request, hasSession(request) && (await this.sessionEnded(request)));
+    const renew = renewOf(request, await this.sessionEnded(request));
     const result = await this.manager.execute(request.resource_id, renew);
     if (result.kind === 'refused') throw refusal(result, { renewed: false });
     return renewAnswer(result);
@@ -105,14 +99,28 @@ export class LockingService {
     return unlockAnswer(result);
   }
 
+  private async release(request: UnlockRequestDto, sessionEnded: boolean) {
+    const result = await this.manager.execute(request.resource_id, releaseOf(request, sessionEnded));
+    if (result.kind === 'refused') throw refusal(result, { released: false });
+    return unlockAnswer(result);
+  }
+
+  private async answerLater(request: LockRequestDto, waitMs: number, response: ServerResponse) {
+    const acquire = acquireOf(request, await this.sessionEnded(request));
+    const leaveOnTimeout = request.on_timeout === 'leave';
+    const { resource_id: resourceId } = request;
+    const poll = { resourceId, acquire, waitMs, leaveOnTimeout, response };
+    return this.lockAnswer(request, await this.longPolls.ask(poll));
+  }
+
   /** Also with what is wrong with `wait_ms`, so that a bad ticket is named in the same answer. */
-  private async answerNow(request: LockRequestDto, waitProblem: string | undefined) {
-    const ended = hasSession(request) && (await this.sessionEnded(request));
-    const acquire = acquireOf(
-      request,
-      ended,
-      waitProblem === undefined ? undefined : { wait_ms: waitProblem },
-    );
+  private answerNow(request: LockRequestDto, waitProblem: string | undefined) {
+    return whenKnown(this.sessionEnded(request), (ended) => this.acquire(request, ended, waitProblem));
+  }
+
+  private async acquire(request: LockRequestDto, sessionEnded: boolean, waitProblem: string | undefined) {
+    const others = waitProblem === undefined ? undefined : { wait_ms: waitProblem };
+    const acquire = acquireOf(request, sessionEnded, others);
     this.longPolls.supersede(request.resource_id, acquire.type, acquire.asker);
     return this.lockAnswer(request, await this.manager.execute(request.resource_id, acquire));
   }
@@ -125,27 +133,18 @@ export class LockingService {
   }
 
   private async lostAnswer(request: LockRequestDto) {
-    if (hasSession(request) && (await this.sessionEnded(request))) {
+    if (await this.sessionEnded(request)) {
       const ended = { kind: 'refused', code: 'SESSION_NOT_FOUND', error: 'the session has ended' } as const;
       throw refusal(ended, { acquired: false, skip: false });
     }
     return lostAnswer(this.options.policy, await this.manager.referenceCount(request.resource_id));
   }
 
-  private async sessionEnded(request: InSession): Promise<boolean> {
-    return !(await this.sessions.isOpen(request.session_id, request.node_id));
+  /** A request without a session has none that could have ended. */
+  private sessionEnded({ session_id: sessionId, node_id: nodeId }: AskerDto): boolean | Promise<boolean> {
+    if (sessionId === undefined || sessionId === null) return false;
+    return whenKnown(this.sessions.isOpen(sessionId, nodeId), (isOpen) => !isOpen);
   }
-}
-
-interface InSession {
-  readonly session_id: string;
-  readonly node_id: string;
-}
-
-function hasSession<R extends { session_id?: string; node_id: string }>(
-  request: R,
-): request is R & InSession {
-  return request.session_id !== undefined && request.session_id !== null;
 }
 
 function nameOf({ type, resource_id: resourceId }: KeyDto): KeyName {

@@ -263,11 +263,12 @@ export class Shard {
   private answer(slot: ResourceSlot, work: Work, batch: Batch, revision: number): void {
     const nowMs = this.context.deadlines.now();
     const answered = work.inbox.splice(0, batch.results.length);
-    for (const [index, { command, resolve }] of answered.entries()) {
+    for (let i = 0; i < answered.length; i++) {
+      const { command, resolve } = answered[i]!;
       if (command.kind === 'acquire' || command.kind === 'claim') {
         slot.clockOf(command.type)?.asked(command.asker, nowMs);
       }
-      resolve(settleResult(batch.results[index]!, revision));
+      resolve(settleResult(batch.results[i]!, revision));
     }
   }
 

@@ -28,7 +28,7 @@ const TYPES: ReadonlySet<string> = new Set(['pull', 'update', 'delete']);
 const label = (type: string) => (TYPES.has(type) ? type : 'other');
 
 /** What happened is counted when somebody asks, or this much at once: that is quicker than one by one between requests. */
-const COUNTED_TOGETHER = 1000;
+const COUNTED_TOGETHER = 100;
 
 /**
  * What operators watch, learnt from the change feed: every instance counts every event once that it was shown. Only the

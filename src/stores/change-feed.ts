@@ -8,7 +8,7 @@ import { type Change, type Cursor, type Unwatch, type WatchObserver } from './st
 export const KEPT_CHARACTERS = 16 * 1024 * 1024;
 
 /** While somebody watches. Little, because what outlives V8's young generation leaves holes in the old one when it goes. */
-export const KEPT_CHARACTERS_WATCHED = KEPT_CHARACTERS / 64;
+export const KEPT_CHARACTERS_WATCHED = KEPT_CHARACTERS / 256;
 
 /** What a kept change costs beside its text: the objects around it. */
 const CHARACTERS_PER_CHANGE = 100;

@@ -28,7 +28,7 @@ const queue = [
 ];
 
 const step = [
-  { name: 'an idle key is dropped', find: 'isIdleKey(key) ? [] : [key]', replace: '[key]' },
+  { name: 'an idle key is dropped', find: 'if (isIdleKey(key)) {', replace: 'if (false) {' },
   {
     name: 'an empty lane is dropped',
     find: '.filter((lane) => lane.waiters.size > 0);',

@@ -1,6 +1,7 @@
 import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@nestjs/common';
 import { checkInput } from '../../common/validation/check-input.js';
 import { type Class } from '../../common/validation/class.js';
+import { whenKnown } from '../../common/when-known.js';
 import { addressHold, judgeRelease } from '../../core/release.js';
 import { type Refused } from '../../core/results.js';
 import { EMPTY_STATE, keyOf, type ResourceState } from '../../core/state.js';
@@ -26,20 +27,30 @@ abstract class HolderGuard<D extends AskerDto> implements CanActivate {
     @Inject(SESSION_DIRECTORY) private readonly sessions: SessionDirectory,
   ) {}
 
-  async canActivate(context: ExecutionContext): Promise<boolean> {
-    const { body } = context.switchToHttp().getRequest<{ body: unknown }>();
-    const checked = checkInput(this.dto, body, 'json');
-    if (checked.ok) await this.check(checked.value);
-    return true;
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+    const request = context.switchToHttp().getRequest<{ body: unknown }>();
+    const checked = checkInput(this.dto, request.body, 'json');
+    if (!checked.ok) return true;
+    request.body = checked.value;
+    return this.check(checked.value);
   }
 
-  /** Throws the refusal of a request that is in order. */
-  async check(request: D): Promise<void> {
-    const { resource_id: resourceId, session_id: sessionId, node_id: nodeId } = request;
-    const ended = sessionId ? !(await this.sessions.isOpen(sessionId, nodeId)) : false;
-    if (!this.refuses(this.manager.peek(resourceId) ?? EMPTY_STATE, request, ended)) return;
-    const refused = this.refuses(await this.manager.read(resourceId), request, ended);
+  /** Throws the refusal of a request that is in order, or rejects with it. */
+  check(request: D): true | Promise<true> {
+    const { session_id: sessionId, node_id: nodeId } = request;
+    const open = sessionId ? this.sessions.isOpen(sessionId, nodeId) : true;
+    return whenKnown(open, (isOpen) => this.judge(request, !isOpen));
+  }
+
+  private judge(request: D, sessionEnded: boolean): true | Promise<true> {
+    const seen = this.manager.peek(request.resource_id) ?? EMPTY_STATE;
+    return this.refuses(seen, request, sessionEnded) ? this.confirm(request, sessionEnded) : true;
+  }
+
+  private async confirm(request: D, sessionEnded: boolean): Promise<true> {
+    const refused = this.refuses(await this.manager.read(request.resource_id), request, sessionEnded);
     if (refused) throw refusal(refused, this.shape);
+    return true;
   }
 
   protected abstract refuses(state: ResourceState, request: D, sessionEnded: boolean): Refused | undefined;

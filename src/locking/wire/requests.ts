@@ -44,10 +44,12 @@ export function acquireOf(request: LockRequestDto, sessionEnded: boolean, others
 export function releaseOf(request: UnlockRequestDto, sessionEnded: boolean): Release {
   const error = request.error ?? '';
   const success = request.success ?? error === '';
-  assertFields({
-    error: success && error !== '' ? 'must be empty with success: true' : undefined,
-    fatal: success && request.fatal ? 'makes no sense with success: true' : undefined,
-  });
+  if (success && (error !== '' || request.fatal)) {
+    assertFields({
+      error: error !== '' ? 'must be empty with success: true' : undefined,
+      fatal: request.fatal ? 'makes no sense with success: true' : undefined,
+    });
+  }
   return {
     kind: 'release',
     type: request.type,
