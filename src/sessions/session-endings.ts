@@ -42,11 +42,11 @@ export class SessionEndings implements OnModuleDestroy {
 
   /**
    * The record goes last: after a crash in between, the session is found again and ended again. False: it is not as it
-   * was last seen.
+   * was last seen. Until the mark is there, it may be alive elsewhere, and nobody is refused for it.
    */
   async end(session: Session, error: string): Promise<boolean> {
-    session.ending = true;
     if (this.store.shared && !(await this.mark(session))) return false;
+    session.ending = true;
     await this.learnKeys(session);
     const { id: sessionId, nodeId } = session;
     const ends = this.keys

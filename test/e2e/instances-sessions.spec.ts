@@ -87,6 +87,20 @@ describe('A session over several servers', () => {
     expect(await b.metric('holdfast_sessions')).toBe(20);
   });
 
+  it('is not refused where its time seems to be up, before that is certain', async () => {
+    const { a, b, clock, connections } = await two();
+    const session_id = await a.session('n1', TTL_MS);
+    connections[0]!.faults = { heldBack: 1 };
+    await clock.advance(TTL_MS / 2);
+    expect(await renew(b, session_id)).toBe(200);
+    await clock.advance(TTL_MS / 2 - 500);
+    const ending = holdCommit(connections[0]!);
+    await clock.advance(500 + JITTER_MS);
+    await ending.reached;
+    expect((await a.lock({ session_id })).body).toMatchObject({ acquired: true });
+    ending.open();
+  });
+
   it('is said to have ended only when what it was granted elsewhere an instant before has ended, too', async () => {
     const { a, b, connections, clock } = await two();
     const session_id = await b.session('n1');

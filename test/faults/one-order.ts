@@ -31,8 +31,8 @@ export async function expectOneOrder(
     if (left.every(Boolean)) break;
   }
   const { history, seed } = recorder;
-  const { problems, steps } = judge(history, TIMING);
-  const wrong = [...problems, ...endlessWaits(history)];
+  const { problems, undecided, steps } = judge(history, TIMING);
+  const wrong = [...problems, ...undecided, ...endlessWaits(history)];
   const dump = join(tmpdir(), `holdfast-history-${seed}.jsonl`);
   if (wrong.length > 0) recorder.dump(dump);
   expect(wrong, `LINEARIZABLE_SEED=${seed}, history in ${dump}`).toEqual([]);

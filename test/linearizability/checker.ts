@@ -193,9 +193,10 @@ class Search<S, I, O> {
     for (const maybe of this.timeline.maybes) {
       if (maybe.calledAt > (barrier?.at ?? Infinity)) return;
       if (this.happened.has(maybe.index) || !isPossible(maybe, latest)) continue;
-      const { operation } = maybe;
+      const { operation, twin } = maybe;
+      if (twin && !this.happened.has(twin.index)) continue;
       for (const next of this.model.step(state, operation)) {
-        if (this.model.key(next) !== key) yield { operation, state: next, maybe };
+        if (next !== state && this.model.key(next) !== key) yield { operation, state: next, maybe };
       }
     }
   }

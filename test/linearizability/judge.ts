@@ -7,8 +7,11 @@ import { type Timing, withPossibleEnds } from './possible-ends.js';
 import { describe } from './witness.js';
 
 export interface Judgement {
-  /** Everything that is wrong with the history, or could not be decided, for a person. */
+  /** Everything that is wrong with the history, for a person. */
   readonly problems: readonly string[];
+  /** Resources for which the budget was spent before every order was tried; only the invariants were checked there. */
+  readonly undecided: readonly string[];
+  readonly resources: number;
   /** Of the search, for all resources. */
   readonly steps: number;
 }
@@ -16,12 +19,14 @@ export interface Judgement {
 /** Whether a recorded history of locks can have happened: each resource by the model, each key by the invariants. */
 export function judge(history: readonly Recorded[], timing: Timing, budget?: Budget): Judgement {
   const problems = brokenInvariants(history);
+  const undecided: string[] = [];
   let steps = 0;
   const resources = partition(withPossibleEnds(history, timing), ({ resource }) => resource);
   for (const [resource, operations] of resources) {
     const verdict = check(LOCKS, operations, budget);
     steps += verdict.steps;
-    if (verdict.is !== 'linearizable') problems.push(`${resource}: ${describe(verdict)}`);
+    if (verdict.is === 'violated') problems.push(`${resource}: ${describe(verdict)}`);
+    if (verdict.is === 'undecided') undecided.push(`${resource}: ${describe(verdict)}`);
   }
-  return { problems, steps };
+  return { problems, undecided, steps, resources: resources.size };
 }

@@ -39,20 +39,42 @@ function endsOfResource(
 ): LockOperation[] {
   const lastMoment = Math.max(...history.map((operation) => operation.return ?? operation.call));
   const operations = history.map((operation) => doubting(operation, ends));
-  const asked = operations.filter(isAsk);
-  const silences = asked.flatMap((ask, index) =>
-    silentEnds(ask, index + 1, asked, timing).filter(({ call }) => call <= lastMoment),
-  );
+  const asked = operations.filter(isAsk).toSorted((a, b) => a.call - b.call);
+  const numbers = refreshNumbers(asked);
+  const silences = [...new Set(numbers.values())].flatMap((refresh) => {
+    const first = asked.find((ask) => numbers.get(ask) === refresh)!;
+    return silentEnds(first, refresh, asked, timing).filter(({ call }) => call <= lastMoment);
+  });
   const refreshes = new Set(silences.map(({ input }) => input.refresh));
   const named = operations.map((operation) => {
-    const refresh = asked.indexOf(operation as Ask) + 1;
-    if (!refreshes.has(refresh)) return operation;
+    const refresh = numbers.get(operation);
+    if (refresh === undefined || !refreshes.has(refresh)) return operation;
     return { ...operation, input: { ...operation.input, refresh } as LockInput };
   });
   const late = sessionsOf(asked)
     .flatMap((session) => ends.get(session) ?? [])
     .filter(({ call }) => call <= lastMoment);
   return [...named, ...silences, ...late.flatMap((end) => endsOfKeys(end, asked))];
+}
+
+/**
+ * A number for each ask, and one for all of a row of the same that were not answered: the time of each may then begin with the
+ * first, which allows a little more than there is, and makes them one to the checker.
+ */
+function refreshNumbers(asked: readonly Ask[]): Map<LockOperation, number> {
+  const numbers = new Map<LockOperation, number>();
+  const unanswered = new Map<string, { readonly text: string; readonly number: number }>();
+  for (const ask of asked) {
+    const asker = `${askerOf(ask.input)} ${ask.input.type}`;
+    const text = JSON.stringify(ask.input);
+    const before = unanswered.get(asker);
+    const isRepeated = ask.output === undefined && before?.text === text;
+    const number = isRepeated ? before.number : numbers.size + 1;
+    numbers.set(ask, number);
+    if (ask.output === undefined) unanswered.set(asker, { text, number });
+    else unanswered.delete(asker);
+  }
+  return numbers;
 }
 
 function sessionsOf(asked: readonly Ask[]): string[] {

@@ -19,6 +19,8 @@ export interface Maybe<I, O> {
   readonly index: number;
   readonly calledAt: number;
   readonly returnedAt: number;
+  /** The same was asked for before, and may take effect as long: if one of them did, say it was that. */
+  readonly twin: Maybe<I, O> | undefined;
 }
 
 /**
@@ -35,11 +37,15 @@ export class Timeline<I, O> {
     const places = placesOf(calls);
     const known = calls.filter(({ output }) => output !== undefined);
     this.size = known.length;
+    const latest = new Map<string, Maybe<I, O>>();
     this.maybes = calls
       .filter(({ output }) => output === undefined)
       .map((operation, index) => {
         const { call, return: returned } = places.get(operation)!;
-        return { operation, index, calledAt: call, returnedAt: returned };
+        const name = operation.return === undefined ? JSON.stringify(operation.input) : `${index}`;
+        const maybe = { operation, index, calledAt: call, returnedAt: returned, twin: latest.get(name) };
+        latest.set(name, maybe);
+        return maybe;
       });
     this.link(known.flatMap((operation, index) => marksOf(operation, index, places.get(operation)!)));
   }

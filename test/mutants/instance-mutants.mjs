@@ -189,6 +189,14 @@ const sessions = [
     tests: [SESSIONS_SPEC],
   },
   {
+    name: 'nobody is refused for a session before its end is certain',
+    file: 'src/sessions/session-endings.ts',
+    find: '    if (this.store.shared && !(await this.mark(session))) return false;\n    session.ending = true;\n',
+    replace:
+      '    session.ending = true;\n    if (this.store.shared && !(await this.mark(session))) return false;\n',
+    tests: [SESSIONS_SPEC],
+  },
+  {
     name: 'a session has ended only when what it was granted elsewhere has',
     file: 'src/sessions/session-endings.ts',
     find: '    await this.learnKeys(session);\n',

@@ -3,11 +3,11 @@ import { type Recorder } from '../../linearizability/recorder.js';
 import { type Random } from '../../support/random.js';
 
 /** Many keys with few clients each: a checker's work grows with what overlaps on one resource. */
-const TEAMS = 6;
-const CLIENTS_PER_TEAM = 4;
+const TEAMS = 8;
+const CLIENTS_PER_TEAM = 3;
 
-/** After so many answers a team goes on to another resource. What is under way on the old one is finished there. */
-const ANSWERS_PER_RESOURCE = 60;
+/** After so many beginnings a team goes on to another resource. What is under way on the old one is finished there. */
+const BEGINNINGS_PER_RESOURCE = 15;
 
 /** Which operations meet on one resource. */
 const TYPES = [['build'], ['pull', 'delete'], ['pull'], ['update', 'delete'], ['pull', 'update'], ['build']];
@@ -50,7 +50,7 @@ class Team {
   readonly clients: readonly LockClient[];
   readonly used: string[] = [];
   readonly types: readonly string[];
-  private picked = 0;
+  private begun = 0;
 
   constructor(
     private readonly number: number,
@@ -68,7 +68,7 @@ class Team {
 
   /** Looked at when a client begins something new. */
   get resources(): readonly string[] {
-    const generation = Math.floor(this.picked++ / (ANSWERS_PER_RESOURCE / 4));
+    const generation = Math.floor(this.begun++ / BEGINNINGS_PER_RESOURCE);
     const resource = `team-${this.number}-${generation}`;
     if (this.used.at(-1) !== resource) this.used.push(resource);
     return [resource];

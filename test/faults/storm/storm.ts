@@ -14,7 +14,7 @@ const INSTANCES = 3;
 /** Short, so that processes are stopped and cut off for longer. */
 export const TIMING = { leaseMs: 3000, claimTimeoutMs: 3000, waiterTtlMs: 8000 };
 
-const PACE = { sessionTtlMs: 4000, leaseMs: TIMING.leaseMs, pauseMs: 250, retryMs: 1000 };
+const PACE = { sessionTtlMs: 4000, leaseMs: TIMING.leaseMs, pauseMs: 250, retryMs: 2500 };
 
 /** Shorter than a session lasts, so that a client of a stopped instance can save its own elsewhere. */
 const REQUEST_TIMEOUT_MS = 2500;
