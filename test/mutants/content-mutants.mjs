@@ -13,7 +13,7 @@ const DIRECTORY = 'src/content/refcounts/directory-ref-count-storage.ts';
 const OVERTAKEN_SPEC = 'test/content/overtaken.spec.ts';
 const WRITER_SPEC = 'test/content/writer.spec.ts';
 const STORE_SPEC = 'test/content/store.spec.ts';
-const CRASH_SPEC = 'test/content/crash.spec.ts';
+const POWER_SPEC = 'test/content/power-cut.spec.ts';
 const DIRECTORY_SPEC = 'test/content/directory-ref-count-storage.spec.ts';
 
 /** Who may publish and remove. */
@@ -122,14 +122,14 @@ const durability = [
     file: INGEST,
     find: '    await this.file.sync();\n',
     replace: '',
-    tests: [CRASH_SPEC],
+    tests: [POWER_SPEC],
   },
   {
     name: 'the directory is synced before success is told',
     file: STORE,
     find: '      await syncDirectory(this.fs, this.layout.blobs);\n',
     replace: '',
-    tests: [CRASH_SPEC],
+    tests: [POWER_SPEC],
   },
   {
     name: 'a blob that is put back has a second name before the first goes',
