@@ -7,6 +7,7 @@ const PACKAGES = {
   'redis-server': ['redis-server'],
   etcd: ['etcd-server', 'etcd'],
   openssl: ['openssl'],
+  'docker-registry': ['docker-registry'],
 } as const;
 
 export type Engine = keyof typeof PACKAGES;
