@@ -8,7 +8,7 @@ import { freePorts } from '../engines/free-ports.js';
 import { AccessLog } from './access-log.js';
 
 /** The registry logs a request a little after its last byte has left. */
-const QUIET_MS = 100;
+const QUIET_MS = 30;
 const POLL_MS = 5;
 
 /** A private docker-registry on a free port of the loopback, with a directory of its own. */
