@@ -13,12 +13,13 @@ export type Fault =
   /** So many bytes too few, or too many when negative, and the length is not announced. */
   | { readonly missing: number };
 
-/** The fault of the n-th request for this blob, from 1; undefined: it is served. */
-export type FaultOf = (digest: string, n: number) => Fault | undefined;
+/** The fault of the n-th request for this blob, from 1; undefined: it is served. The answer waits for it. */
+export type FaultOf = (digest: string, n: number) => Fault | undefined | Promise<Fault | undefined>;
 
 export interface BlobRequest {
   readonly digest: string;
   readonly range: string | undefined;
+  readonly atMs: number;
 }
 
 /** Stands in front of a registry and answers requests for blobs badly. */
@@ -30,7 +31,7 @@ export class FaultyRegistry {
     private readonly server: Server,
     private readonly target: string,
   ) {
-    server.on('request', (request, response) => this.answer(request, response));
+    server.on('request', (request, response) => void this.answer(request, response));
   }
 
   static async start(target: string): Promise<FaultyRegistry> {
@@ -43,8 +44,8 @@ export class FaultyRegistry {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
-  count(digest: string): number {
-    return this.requests.filter((request) => request.digest === digest).length;
+  of(digest: string): BlobRequest[] {
+    return this.requests.filter((request) => request.digest === digest);
   }
 
   close(): void {
@@ -52,8 +53,8 @@ export class FaultyRegistry {
     this.server.close();
   }
 
-  private answer(request: IncomingMessage, response: ServerResponse): void {
-    const fault = this.faultFor(request);
+  private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const fault = await this.faultFor(request);
     if (fault && 'status' in fault) {
       response.writeHead(fault.status, { 'content-length': 0, ...fault.headers }).end();
       return;
@@ -65,11 +66,11 @@ export class FaultyRegistry {
     });
   }
 
-  private faultFor({ url = '', headers }: IncomingMessage): Fault | undefined {
+  private faultFor({ url = '', headers }: IncomingMessage): ReturnType<FaultOf> {
     const digest = /\/blobs\/(sha256:[0-9a-f]+)$/.exec(url)?.[1];
     if (digest === undefined) return undefined;
-    this.requests.push({ digest, range: headers.range });
-    return this.faultOf(digest, this.count(digest));
+    this.requests.push({ digest, range: headers.range, atMs: performance.now() });
+    return this.faultOf(digest, this.of(digest).length);
   }
 }
 
