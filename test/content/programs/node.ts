@@ -1,9 +1,10 @@
 // One node of a test: pulls, releases and deletes as its parent tells it, until the parent lets go of it.
 import { createHash } from 'node:crypto';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { LockClient } from '../../../src/client/index.js';
-import { ContentNode, ContentStore } from '../../../src/content/index.js';
+import { ContentNode, ContentStore, type ContentWriter } from '../../../src/content/index.js';
 import { churn, type Shelf } from './churn.js';
-import { download } from './download.js';
 import {
   type Call,
   type Command,
@@ -12,6 +13,11 @@ import {
   type Outcomes,
   type Reply,
 } from './messages.js';
+
+/** The one of the examples: what users copy is what is tested. */
+const { download } = (await import(pathToFileURL(resolve('examples/registry.mjs')).href)) as {
+  download(url: string, writer: ContentWriter): Promise<void>;
+};
 
 const options = JSON.parse(process.argv[2]!) as NodeOptions;
 const { nodeId, serverUrl, sessionTtlMs } = options;
@@ -26,7 +32,7 @@ function tell(reply: Reply): Promise<void> {
   });
 }
 
-async function fetchInto(digest: string, writer: Parameters<typeof download>[1]): Promise<void> {
+async function fetchInto(digest: string, writer: ContentWriter): Promise<void> {
   await tell({ begin: digest });
   await download(`${options.blobsUrl}/${digest}`, writer);
 }
