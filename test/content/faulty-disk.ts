@@ -63,9 +63,10 @@ export class FaultyDisk implements ContentFileSystem {
     this.entries.clear();
   }
 
-  async mkdir(path: string, options: { recursive: true }): Promise<string | undefined> {
+  async mkdir(path: string, options: { recursive: boolean }): Promise<string | undefined> {
     return this.step(`mkdir ${path}`, async () => {
-      const made = await nodeFs.mkdir(path, options);
+      const made = options.recursive ? await nodeFs.mkdir(path, { recursive: true }) : path;
+      if (!options.recursive) await nodeFs.mkdir(path);
       for (let at = path; made !== undefined; at = dirname(at)) {
         const one = at;
         this.changed(one, () => nodeFs.rm(one, { recursive: true, force: true }));

@@ -133,20 +133,25 @@ describe('A writer', () => {
     expect(await store.statuses('n1')).toEqual([]);
   });
 
-  it('is not harmed by an earlier writer of the same ref that goes on writing into what it had', async () => {
-    const { node, store } = await nodeOf(await isolating(), directoryOf());
+  it('is not harmed by a paused writer of its own node that goes on writing into what it had', async () => {
+    const server = await isolating();
+    const directory = directoryOf();
     const blob = blobOf();
+    const { node, store } = await nodeOf(server, directory);
+    const other = await nodeOf(server, directory);
     const about = { ref: blob.ref, nodeId: 'n1', digest: blob.digest, total: 1000 };
-    const paused = await (await nodeOf(await isolating(), directoryOf())).store.begin({ ...about, token: 1 });
-    await paused.close();
+    const paused = await other.store.begin({ ...about, token: 1 });
+    await paused.write(blob.bytes.subarray(0, 400));
     const writer = await open(node, blob);
-    await writer.write(blob.bytes.subarray(0, 400));
-    await writer.close();
-    const [left] = await store.leftIngests();
-    const again = await open(node, blob);
-    await expect(readdir(left!.directory)).rejects.toThrow('ENOENT');
-    await again.write(blob.bytes.subarray(400));
-    await again.commit();
+    expect(writer.offset).toBe(400);
+    await paused.write(Buffer.alloc(600));
+    await writer.write(blob.bytes.subarray(400));
+    await paused.finish();
+    await writer.commit();
+    expect(await store.read(blob.digest, 0, 1000)).toEqual(blob.bytes);
+    await expect(other.store.publish(paused, false, async () => undefined)).rejects.toMatchObject({
+      code: 'IO',
+    });
     expect(await store.read(blob.digest, 0, 1000)).toEqual(blob.bytes);
   });
 
@@ -254,7 +259,7 @@ describe('A writer', () => {
     const steps = disk.steps.length;
     const refused = { name: 'ContentError', code: 'INVALID_DIGEST' };
     await expect(node.openWriter('ref', digest, 1)).rejects.toMatchObject(refused);
-    await expect((async () => node.delete(digest))()).rejects.toMatchObject(refused);
+    await expect(node.delete(digest)).rejects.toMatchObject(refused);
     await expect(node.use(digest)).rejects.toMatchObject(refused);
     for (const attempt of [
       store.has(digest),

@@ -13,6 +13,7 @@ import {
   ifThere,
   isMissing,
   makeDirectory,
+  makeOne,
   realFileSystem,
   syncDirectory,
 } from '../store/file-system.js';
@@ -69,7 +70,7 @@ export class DirectoryRefCountStorage implements RefCountStorage {
       }
       const names = new Set(wanted.map(({ nodeId }) => hashOf(nodeId)));
       await this.removeAll(resourceId, (name) => !names.has(name));
-      if (wanted.length > 0) await syncDirectory(this.fs, this.of(resourceId));
+      if (wanted.length > 0) await this.syncUp(resourceId);
     });
   }
 
@@ -82,7 +83,7 @@ export class DirectoryRefCountStorage implements RefCountStorage {
       for (let tries = 1; ; tries++) {
         try {
           await this.put(this.toStore(resourceId, node), false);
-          return await syncDirectory(this.fs, this.of(resourceId));
+          return await this.syncUp(resourceId);
         } catch (error) {
           if (!isMissing(error) || tries === MAX_TRIES) throw error;
         }
@@ -120,7 +121,7 @@ export class DirectoryRefCountStorage implements RefCountStorage {
   private async put(reference: StoredReference, replaces: boolean): Promise<void> {
     const directory = this.of(reference.resourceId);
     const temporary = join(this.temporary, randomBytes(16).toString('hex'));
-    await makeDirectory(this.fs, directory);
+    await makeOne(this.fs, directory);
     const file = await this.fs.open(temporary, 'wx');
     try {
       await file.writeFile(encodeReference(reference));
@@ -133,6 +134,12 @@ export class DirectoryRefCountStorage implements RefCountStorage {
     } finally {
       await ifThere(this.fs.unlink(temporary));
     }
+  }
+
+  /** The directory of the resource too, whoever has made it. */
+  private async syncUp(resourceId: string): Promise<void> {
+    await syncDirectory(this.fs, this.of(resourceId));
+    await syncDirectory(this.fs, this.path);
   }
 
   private async name(temporary: string, path: string, replaces: boolean): Promise<void> {
