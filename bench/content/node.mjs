@@ -28,7 +28,7 @@ async function alone(store, url, { digest, size }) {
   await store.publish(ingest, false, async () => undefined);
 }
 
-process.on('message', async ({ blobs, blobsUrl, directory }) => {
+async function pullAll({ blobs, blobsUrl, directory }) {
   const store = await ContentStore.open(directory);
   const rest = blobs.values();
   const worker = async () => {
@@ -37,6 +37,8 @@ process.on('message', async ({ blobs, blobsUrl, directory }) => {
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
   store.close();
   process.send('done');
-});
+}
+
+process.on('message', (order) => void pullAll(order));
 process.on('disconnect', () => process.exit());
 process.send('ready');

@@ -53,6 +53,7 @@ describe('pulls against deletes at random', () => {
       for (const count of total.values()) expect(count).toBeGreaterThan(nodes.length);
       const fetches = (await world.registry.accessLog()).blobFetches(IMAGE);
       expect(fetches).toHaveLength(total.get('yours')!);
+      expect(world.files('blobs')).toHaveLength(total.get('yours')! - total.get('deleted')!);
 
       await Promise.all(nodes.map((node) => node.delete(world.items)));
       for (const folder of ['blobs', 'ingest', 'trash']) expect(world.files(folder)).toEqual([]);
