@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Fault, FaultyRegistry } from '../support/registry/faulty-registry.js';
 import { until } from '../support/server-bootstrap.js';
-import { START_TIMEOUT_MS } from '../support/server-process.js';
 import { type NodeProcess } from './node-process.js';
 import { type Item } from './programs/messages.js';
-import { World } from './world.js';
+import { World, WORLD_TIMEOUT_MS } from './world.js';
 
 const NODE_IDS = ['node-1', 'node-2', 'node-3', 'node-4'];
 
@@ -24,7 +23,7 @@ describe('four nodes and a registry that answers badly', () => {
     registry = await FaultyRegistry.start(world.registry.url);
     nodes = await world.startNodes(NODE_IDS, registry);
     rest = world.items.slice(1);
-  }, START_TIMEOUT_MS);
+  }, WORLD_TIMEOUT_MS);
 
   /** Every test has a blob of its own. */
   beforeEach(() => (item = rest.shift()!));

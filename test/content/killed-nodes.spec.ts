@@ -2,9 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { pick, seeded, shuffled } from '../support/random.js';
 import { SharedLink } from '../support/registry/shared-link.js';
 import { until } from '../support/server-bootstrap.js';
-import { START_TIMEOUT_MS } from '../support/server-process.js';
 import { type NodeProcess } from './node-process.js';
-import { IMAGE, SHORT_SESSION_MS, World } from './world.js';
+import { IMAGE, SHORT_SESSION_MS, World, WORLD_TIMEOUT_MS } from './world.js';
 
 const NODE_IDS = Array.from({ length: 8 }, (_, n) => `node-${n + 1}`);
 const ROUNDS = 3;
@@ -25,7 +24,7 @@ describe('two of eight nodes killed in the middle of their downloads', () => {
     world = await World.start({ layerSizes, seed: 7 });
     link = await SharedLink.start(world.registry.port, BYTES_PER_SECOND);
     nodes = await world.startNodes(NODE_IDS, link, SHORT_SESSION_MS);
-  }, START_TIMEOUT_MS);
+  }, WORLD_TIMEOUT_MS);
 
   afterAll(async () => {
     await world.destroy();

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { START_TIMEOUT_MS } from '../support/server-process.js';
+import { ContentStore } from '../../src/content/index.js';
+import { blobsOf } from '../support/registry/image.js';
+import { until } from '../support/server-bootstrap.js';
 import { seeded } from '../support/random.js';
 import { type NodeProcess } from './node-process.js';
-import { IMAGE, World } from './world.js';
+import { IMAGE, World, WORLD_TIMEOUT_MS } from './world.js';
 
 const RACES = 20;
 const NODE_IDS = Array.from({ length: 8 }, (_, n) => `node-${n + 1}`);
@@ -19,7 +21,7 @@ describe('eight node processes and one image of forty blobs in one shared direct
   beforeAll(async () => {
     world = await World.start({ layerSizes, seed: SEED });
     nodes = await world.startNodes(NODE_IDS);
-  }, START_TIMEOUT_MS);
+  }, WORLD_TIMEOUT_MS);
 
   afterAll(() => world.destroy());
 
@@ -54,4 +56,32 @@ describe('eight node processes and one image of forty blobs in one shared direct
       for (const folder of ['blobs', 'ingest', 'trash']) expect(world.files(folder)).toEqual([]);
     },
   );
+
+  it('who is let in looks again: what a holder has left before it died is not fetched', async () => {
+    const { items, registry, server } = world;
+    await registry.forget();
+    const dying = { node_id: 'dying', type: 'pull' };
+    const keys = items.map(({ digest }) => ({ ...dying, resource_id: digest }));
+    await server.post('/lock/batch', { requests: keys });
+    const pulls = nodes.map((node) => node.pull(items));
+    await until(async () => {
+      const { body } = await server.get('/locks');
+      const locks = body['locks'] as { queue_length: number }[];
+      return locks.length === items.length && locks.every((lock) => lock.queue_length === nodes.length);
+    });
+
+    const store = await ContentStore.open(world.directory);
+    for (const { digest, bytes } of blobsOf(world.image)) {
+      const ingest = await store.begin({ ref: digest, nodeId: 'dying', token: 0, digest });
+      await ingest.write(bytes);
+      await store.publish(ingest, false, async () => undefined);
+    }
+    await server.post('/unlock/batch', { requests: keys.map((key) => ({ ...key, error: 'died' })) });
+
+    for (const outcomes of await Promise.all(pulls)) {
+      expect(new Set(Object.values(outcomes))).toEqual(new Set(['skip']));
+    }
+    expect((await registry.accessLog()).blobFetches(IMAGE)).toEqual([]);
+    expect(await world.users()).toEqual(items.map(() => NODE_IDS));
+  });
 });

@@ -10,6 +10,9 @@ import { type Item } from './programs/messages.js';
 
 export const IMAGE = 'team/demo';
 
+/** For hooks: a registry, a server and eight nodes start at once. */
+export const WORLD_TIMEOUT_MS = 120_000;
+
 /** Short, so that a killed node is noticed soon; a busy machine must not look like a dead one. */
 export const SHORT_SESSION_MS = 3000;
 
