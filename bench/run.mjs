@@ -9,6 +9,7 @@ const ALL = [
   'manager',
   'http-floor',
   'client',
+  'content',
   'fan-out',
   'engine-cycles',
   'engine-writes',

@@ -14,3 +14,8 @@ export function seeded(seed: number): Random {
 export function pick<T>(random: Random, choices: readonly T[]): T {
   return choices[Math.floor(random() * choices.length)]!;
 }
+
+export function shuffled<T>(random: Random, items: readonly T[]): T[] {
+  const keys = new Map(items.map((item) => [item, random()]));
+  return items.toSorted((a, b) => keys.get(a)! - keys.get(b)!);
+}

@@ -8,6 +8,7 @@ const PACKAGES = {
   etcd: ['etcd-server', 'etcd'],
   openssl: ['openssl'],
   postgres: ['postgresql'],
+  'docker-registry': ['docker-registry'],
 } as const;
 
 export type Engine = keyof typeof PACKAGES;

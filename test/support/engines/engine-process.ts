@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const POLL_MS = 20;
@@ -36,6 +37,11 @@ export class EngineProcess {
     child.once('exit', () => process.off('exit', kill));
     await engine.started(answers);
     return engine;
+  }
+
+  /** What it says on its standard output from now on. */
+  onLine(listener: (line: string) => void): void {
+    createInterface({ input: this.child.stdout! }).on('line', listener);
   }
 
   /** SIGSTOP and SIGCONT included. */
