@@ -93,6 +93,13 @@ const counting = [
     tests: [OVERTAKEN_SPEC],
   },
   {
+    name: 'nothing is locked where nobody counts',
+    file: LOCKS,
+    find: 'if (isCounting === this.isServerCounting) return;',
+    replace: 'if (isCounting || !isCounting) return;',
+    tests: [OVERTAKEN_SPEC],
+  },
+  {
     name: 'a skip without bytes is asked again, saying that they are absent',
     file: NODE,
     find: "const absent = type === 'pull' && emptySkips > 0;",
