@@ -1,4 +1,4 @@
-import { type LockAnswer, malformed, readLock } from './answers.js';
+import { type LockAnswer, malformed, type QueuedAnswer, readLock } from './answers.js';
 import { type Batcher } from './batcher.js';
 import { lockBody } from './bodies.js';
 import { type Caller } from './caller.js';
@@ -55,11 +55,15 @@ export class Acquisition {
   async untilSettled(): Promise<Obtained> {
     let answer = await this.ask();
     while (answer.kind === 'queued' || answer.kind === 'gone') {
-      if (answer.kind === 'queued') this.ticket = answer.ticket;
-      const reply = answer.kind === 'queued' ? await this.untilNews(answer.ticket) : undefined;
-      answer = this.handedOver() ?? (await this.ask(reply));
+      answer = answer.kind === 'queued' ? await this.untilServed(answer) : await this.ask();
     }
     return this.resultOf(answer);
+  }
+
+  private async untilServed(queued: QueuedAnswer): Promise<LockAnswer> {
+    this.ticket = queued.ticket;
+    const reply = await this.untilNews(queued.ticket);
+    return this.handedOver(queued) ?? (await this.ask(reply));
   }
 
   private untilNews(ticket: string): Promise<Reply | undefined> {
@@ -103,18 +107,18 @@ export class Acquisition {
    * The lock, where the stream has told that this very wait was given it: what was told of an earlier wait has a token older
    * than the ticket. A lease would have begun at an unknown time, so that the server is asked for it.
    */
-  private handedOver(): LockAnswer | undefined {
+  private handedOver({ ticket, isolation, referenceCount }: QueuedAnswer): LockAnswer | undefined {
     const { turn, session, request, end } = this;
     const { handOver } = turn;
     const { clock, sessions, caller } = this.parts;
     if (!handOver || handOver.session !== session || end.aborted || sessions.current !== session) return;
-    const isThisWait = handOver.token >= revisionOf(this.ticket!);
+    const isThisWait = handOver.token >= revisionOf(ticket);
     if (!isThisWait || (request.leaseMs ?? Infinity) !== Infinity) return;
     const times = claimTimes(session, this.sentAtMs, clock.monotonicMs());
     if (!times) return;
     const { token } = handOver;
     this.granted(token, session).handedOver(times, (hold) => void loseIfGone(hold, caller));
-    return { kind: 'acquired', token, leaseMs: 0, message: '' };
+    return { kind: 'acquired', token, leaseMs: 0, message: 'lock acquired', isolation, referenceCount };
   }
 
   private granted(token: number, session: Session): HeldLock {

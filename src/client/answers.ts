@@ -5,23 +5,23 @@ import { type LockStatus, type References, type UnlockResult } from './requests.
 /** What answers say, each checked: the other end may be anything. */
 
 export type LockAnswer =
-  | {
-      readonly kind: 'acquired';
-      readonly token: number;
-      readonly leaseMs: number;
-      readonly message: string;
-      readonly isolation: string;
-      readonly referenceCount: number | null;
-    }
+  | ({ readonly kind: 'acquired'; readonly token: number; readonly leaseMs: number } & Told)
   | { readonly kind: 'skipped'; readonly message: string }
-  | {
-      readonly kind: 'queued';
-      readonly position: number;
-      readonly ticket: string;
-      readonly message: string;
-    }
+  | QueuedAnswer
   /** A long poll whose wait is gone. */
   | { readonly kind: 'gone'; readonly message: string };
+
+export type QueuedAnswer = {
+  readonly kind: 'queued';
+  readonly position: number;
+  readonly ticket: string;
+} & Told;
+
+interface Told {
+  readonly message: string;
+  readonly isolation: string;
+  readonly referenceCount: number | null;
+}
 
 type Request = ErrorDetails['request'];
 
@@ -35,7 +35,7 @@ export function readLock(reply: Reply, request: Request): LockAnswer {
   if (acquired === false && skip === false) {
     if (position === undefined && ticket === undefined) return { kind: 'gone', message };
     if (typeof position === 'number' && typeof ticket === 'string')
-      return { kind: 'queued', position, ticket, message };
+      return { kind: 'queued', position, ticket, message, ...circumstances(body) };
   }
   throw malformed(reply, request);
 }
