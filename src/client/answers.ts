@@ -11,6 +11,7 @@ export type LockAnswer =
       readonly leaseMs: number;
       readonly message: string;
       readonly isolation: string;
+      readonly referenceCount: number | null;
     }
   | { readonly kind: 'skipped'; readonly message: string }
   | {
@@ -29,7 +30,7 @@ export function readLock(reply: Reply, request: Request): LockAnswer {
   const { acquired, skip, token, lease_ms: leaseMs = 0, position, ticket } = body;
   const message = textOr('', body['message']);
   if (acquired === true && isToken(token) && isDuration(leaseMs))
-    return { kind: 'acquired', token, leaseMs, message, isolation: textOr('', body['isolation']) };
+    return { kind: 'acquired', token, leaseMs, message, ...circumstances(body) };
   if (acquired === false && skip === true) return { kind: 'skipped', message };
   if (acquired === false && skip === false) {
     if (position === undefined && ticket === undefined) return { kind: 'gone', message };
@@ -125,6 +126,11 @@ export function successBody(reply: Reply, request: Request): Json {
 export function malformed(reply: Reply, request: Request): ProtocolError {
   const details = { request, attempts: attemptsOf(reply), cause: reply.cause };
   return new ProtocolError(`${reply.url} answered in a form that is not Holdfast’s`, details);
+}
+
+function circumstances(body: Json): { isolation: string; referenceCount: number | null } {
+  const { isolation, reference_count: count } = body;
+  return { isolation: textOr('', isolation), referenceCount: typeof count === 'number' ? count : null };
 }
 
 function isToken(value: unknown): value is number {

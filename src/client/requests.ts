@@ -37,6 +37,8 @@ export interface LockResult {
   readonly hold?: Hold;
   /** Of an acquired lock: `resource` if nothing else runs on the resource meanwhile, `operation` if other types may. */
   readonly isolation?: string;
+  /** Of an acquired lock; `null`: the server does not count. */
+  readonly referenceCount?: number | null;
   /** The server's own words. */
   readonly message?: string;
   readonly doneBy?: Doer;

@@ -12,15 +12,31 @@ export class ContentLocks {
   constructor(
     private readonly client: LockClient,
     private readonly store: ContentStore,
+    /** Whether the server is to count references. */
+    private readonly isServerCounting: boolean,
   ) {}
 
   /** Granted or skipped; throws otherwise. */
   async ask(request: LockRequest, options: LockOptions): Promise<LockResult> {
     const result = await this.client.lock(request, options);
+    if (result.hold) await this.assertCounted(result.hold, result.referenceCount !== null);
     if (!result.error) return result;
     const { error } = result;
     if (!(error instanceof RefusedError) || error.code !== 'RESOURCE_IN_USE') throw error;
     throw new ContentError('IN_USE', `${request.resourceId} is in use: ${error.message}`, error);
+  }
+
+  /** Counted by nobody, bytes in use would be deleted; counted by both, nothing ever could be. */
+  private async assertCounted(hold: Hold, isCounting: boolean): Promise<void> {
+    if (isCounting === this.isServerCounting) return;
+    const error = new ContentError(
+      'WRONG_COUNTING',
+      isCounting
+        ? 'The server counts references: give ContentNode no `refs`, or set REFCOUNT_MODE=client.'
+        : 'The server counts no references (REFCOUNT_MODE=client): give ContentNode a RefCountManager as `refs`.',
+    );
+    await this.fail(hold, error);
+    throw error;
   }
 
   /** From now on no earlier holder publishes or removes this blob. On disk before it resolves. */
@@ -37,11 +53,19 @@ export class ContentLocks {
   /** Throws `STALE` unless this process, the store and the server all know of no later holder. */
   async assertCurrent(hold: Hold): Promise<void> {
     if (hold.isLost) throw stale(hold, hold.signal.reason);
-    const highest = await this.store.tokens.highest(hexOf(hold.resourceId));
+    const highest = await this.highest(hold);
     if (highest > hold.token) throw stale(hold, new Error(`token ${highest} has been here`));
     const { holder } = await this.client.status(hold);
     if (holder?.token !== hold.token) throw stale(hold, new Error('the server does not know it any more'));
     if (hold.isLost) throw stale(hold, hold.signal.reason);
+  }
+
+  private async highest({ resourceId }: Hold): Promise<number> {
+    try {
+      return await this.store.tokens.highest(hexOf(resourceId));
+    } catch (cause) {
+      throw ContentError.from(`reading the tokens of ${resourceId}`, cause);
+    }
   }
 
   async succeed(hold: Hold): Promise<void> {

@@ -25,7 +25,7 @@ export interface OpenOptions extends LockOptions {
 }
 
 export type Opened =
-  /** It is there and this node is counted as its user. */
+  /** It is there, and after a pull this node is counted as its user. */
   | { readonly skipped: true; readonly writer?: undefined }
   /** It is this node's to write. */
   | { readonly skipped: false; readonly writer: ContentWriter };
@@ -59,7 +59,7 @@ export class ContentNode {
     this.store = store;
     this.nodeId = client.nodeId;
     this.refs = refs ? new OwnReferences(refs, client.nodeId, store) : new ServerReferences(client);
-    this.locks = new ContentLocks(client, store);
+    this.locks = new ContentLocks(client, store, refs === undefined);
     this.remover = new Remover(store, this.locks, this.refs, client);
   }
 

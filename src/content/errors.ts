@@ -1,3 +1,4 @@
+import { HoldfastError } from '../client/errors.js';
 import { FATAL } from '../client/fatal.js';
 
 export type ContentErrorCode =
@@ -23,6 +24,8 @@ export type ContentErrorCode =
   | 'IN_USE'
   /** The server runs with `LOCK_ISOLATION=operation`, under which bytes cannot be removed safely. */
   | 'WRONG_ISOLATION'
+  /** The server counts references and so does this side, or neither does. */
+  | 'WRONG_COUNTING'
   /** The hold was lost, or a later holder has been here: nothing was published or removed. */
   | 'STALE'
   /** The writer was closed, or has failed. */
@@ -46,9 +49,9 @@ export class ContentError extends Error {
     this[FATAL] = code === 'DIGEST_MISMATCH';
   }
 
-  /** What the file system threw, said in the terms of the store. */
-  static from(doing: string, cause: unknown): ContentError {
-    if (cause instanceof ContentError) return cause;
+  /** What the file system threw, said in the terms of the store; what the client threw says more than we could add. */
+  static from(doing: string, cause: unknown): Error {
+    if (cause instanceof ContentError || cause instanceof HoldfastError) return cause;
     const code = errnoOf(cause) ?? '';
     const why = cause instanceof Error ? cause.message : String(cause);
     if (NO_SPACE.has(code)) return new ContentError('NO_SPACE', `No space left ${doing}: ${why}`, cause);

@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryRefCountStorage } from './memory-ref-count-storage.js';
 import { refCountStorageContract, type RefCountStorageFixture } from './ref-count-storage.contract.js';
-import { type RefCountStorage, type ReferenceCount } from './ref-count-storage.interface.js';
+import {
+  type RefCountStorage,
+  type ReferenceCount,
+  type ReferencingNode,
+} from './ref-count-storage.interface.js';
+import { SerialByKey } from './serial-by-key.js';
 
 /** Runs the suite as a test runner would and answers the names of the tests that failed. */
 async function failuresOf(make: () => RefCountStorageFixture): Promise<string[]> {
@@ -27,6 +32,26 @@ function memoryWith(
     listByNode: (id) => storage.listByNode(id),
   };
   return { storage: { ...sound, ...defect(storage) }, reopen: async () => storage };
+}
+
+/** As it should be, for one process: one after the other. */
+function carefully(storage: MemoryRefCountStorage): Pick<RefCountStorage, 'removeNode'> {
+  const turns = new SerialByKey();
+  return {
+    removeNode: (id, nodeId) =>
+      turns.run(id, async () => {
+        const nodes = (await storage.getRefCount(id))?.nodes ?? [];
+        const others = nodes.filter((node) => node.nodeId !== nodeId);
+        await storage.setRefCount(id, { count: others.length, nodes: others });
+        return others.length < nodes.length;
+      }),
+  };
+}
+
+async function addCarelessly(storage: RefCountStorage, id: string, node: ReferencingNode): Promise<void> {
+  const nodes = (await storage.getRefCount(id))?.nodes ?? [];
+  if (nodes.some(({ nodeId }) => nodeId === node.nodeId)) return;
+  await storage.setRefCount(id, { count: nodes.length + 1, nodes: [...nodes, node] });
 }
 
 describe('refCountStorageContract', () => {
@@ -145,6 +170,27 @@ describe('refCountStorageContract', () => {
               .sort(),
         };
       },
+    ],
+    [
+      'reads, changes and writes back when adding',
+      'loses no change of several writers at once, if it can be shared',
+      (storage) => ({ ...carefully(storage), addNode: (id, node) => addCarelessly(storage, id, node) }),
+    ],
+    [
+      'adds a node twice',
+      'adds and removes single nodes, if it can',
+      (storage) => ({
+        ...carefully(storage),
+        addNode: async (id, node) => {
+          const nodes = (await storage.getRefCount(id))?.nodes ?? [];
+          await storage.setRefCount(id, { count: nodes.length + 1, nodes: [...nodes, node] });
+        },
+      }),
+    ],
+    [
+      'adds and cannot remove',
+      'adds and removes single nodes, if it can',
+      (storage) => ({ addNode: (id, node) => addCarelessly(storage, id, node) }),
     ],
     [
       'counts wrongly',

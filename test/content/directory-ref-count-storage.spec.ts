@@ -60,7 +60,7 @@ it('reports a file it cannot understand, and leaves it', async () => {
   const directory = directoryOf();
   const storage = new DirectoryRefCountStorage(directory);
   await storage.addNode(LAYER, { nodeId: 'a' });
-  const [resource] = (await readdir(directory)).filter((name) => name !== 'tmp');
+  const resource = (await readdir(directory)).find((name) => name !== 'tmp');
   const path = join(directory, resource!, 'f'.repeat(64));
   await writeFile(path, '{"format":"holdfast-ref');
   await expect(storage.getRefCount(LAYER)).rejects.toMatchObject({ code: 'REFCOUNT_UNREADABLE' });

@@ -152,9 +152,10 @@ export class FaultyDisk implements ContentFileSystem {
     this.steps.push(name);
     await this.onStep(name, this.steps.length);
     if (this.steps.length === this.crashAt && !this.crashesAfter) throw this.end();
-    const result = await task();
+    const done = await Promise.allSettled([task()]);
     if (this.steps.length === this.crashAt) throw this.end();
-    return result;
+    if (done[0].status === 'rejected') throw done[0].reason;
+    return done[0].value;
   }
 
   private end(): Crash {

@@ -83,6 +83,7 @@ describe('A holder whose lock has passed on', () => {
     if (isEnding) expect(deleted).toBe('failed');
     expect(await user.store.read(blob.digest, ...everything(blob))).toEqual(blob.bytes);
     user.store.close();
+    if (!isEnding) expect(await user.store.has(blob.digest), 'it was put back').toBe(true);
     await user.node.sweep({ leftAfterMs: 0 });
     expect(await user.store.has(blob.digest), outcome).toBe(true);
     expect(await readdir(join(directory, 'trash'))).toEqual([]);
@@ -119,6 +120,16 @@ describe('Where this side counts', () => {
     for (const { node } of nodes) await node.release(blob.digest);
     expect(await nodes[0]!.node.delete(blob.digest)).toBe(true);
     expect(await nodes[0]!.store.info(blob.digest)).toBeUndefined();
+  });
+
+  it.each([true, false])('refuses where nobody counts or both do (server counts: %s)', async (isServer) => {
+    const server = await isolating({ ...counting, refcountMode: isServer ? 'server' : 'client' });
+    const refs = isServer ? { refs: new RefCountManager(new MemoryRefCountStorage()) } : {};
+    const { node, store } = await nodeOf(server, directoryOf(), 'a', refs);
+    const blob = blobOf();
+    await expect(pull(node, blob)).rejects.toMatchObject({ code: 'WRONG_COUNTING' });
+    await expect(node.delete(blob.digest)).rejects.toMatchObject({ code: 'WRONG_COUNTING' });
+    expect(await store.has(blob.digest)).toBe(false);
   });
 
   it('a node that counts itself in at any step of a delete is told the truth', async () => {

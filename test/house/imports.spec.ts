@@ -13,6 +13,8 @@ describe('the import check', () => {
     ['locking/records/a.ts', "import { x } from '../../stores/lmdb/lmdb-state-store.js';"],
     ['stores/a.ts', "export { LockManager } from '../locking/lock-manager.js';"],
     ['cli/commands/a.ts', "import { LockManager } from '../../locking/lock-manager.js';"],
+    ['content/a.ts', "import { RefCountModule } from '../refcount/ref-count.module.js';"],
+    ['content/a.ts', "import { LockManager } from '../locking/lock-manager.js';"],
     ['refcount/a.ts', "const x = await import('../stores/store.error.js');"],
   ])('catches %s with %s', (path, text) => {
     expect(check([[path, text]])).toHaveLength(1);
@@ -22,6 +24,7 @@ describe('the import check', () => {
     const files: [string, string][] = [
       ['locking/a.ts', "import { STATE_STORE } from '../stores/state-store.interface.js';"],
       ['stores/lmdb/a.ts', "import { fnv1a } from '../../core/fnv1a.js';\nimport { open } from 'lmdb';"],
+      ['content/a.ts', "import { RefCountManager } from '../refcount/ref-count-manager.js';"],
       ['core/a.ts', "import { THIS_COMMIT } from './moment.js';"],
     ];
     expect(check(files)).toEqual([]);

@@ -135,6 +135,7 @@ export class ContentStore {
       await ingest.publish(this.layout.blob(hexOf(ingest.digest)), replaces);
       await syncDirectory(this.fs, this.layout.blobs);
     });
+    if (replaces) this.readers.forget(ingest.digest);
     await ingest.remove().catch(() => undefined);
   }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ContentError } from '../errors.js';
 import { type ContentFile, type ContentFileSystem, ifThere, makeOne } from './file-system.js';
 import { ABOUT, DATA, Ingest, type IngestAbout, readAbout, removeIngest } from './ingest.js';
-import { type Layout, refName } from './layout.js';
+import { isNodeName, type Layout, refName } from './layout.js';
 
 const NAME = /^([0-9a-f]{64})\.(\d{1,16})\.[0-9a-f]{16}$/;
 
@@ -65,7 +65,7 @@ export class Ingests {
   }
 
   async findAll(): Promise<StoredIngest[]> {
-    const nodes = await this.fs.readdir(this.layout.ingests);
+    const nodes = (await this.fs.readdir(this.layout.ingests)).filter(isNodeName);
     const found = await Promise.all(nodes.map((node) => this.findIn(join(this.layout.ingests, node))));
     return found.flat();
   }
@@ -89,11 +89,16 @@ export class Ingests {
 
   private async look(directory: string): Promise<StoredIngest> {
     const about = await readAbout(this.fs, directory);
-    const file = await ifThere(this.fs.open(join(directory, DATA), 'r'));
-    if (!file) return { directory, about, offset: 0, updatedAtMs: about?.startedAtMs ?? 0 };
+    const data = await this.stat(join(directory, DATA));
+    const { mtimeMs = 0 } = data ?? (await this.stat(directory)) ?? {};
+    return { directory, about, offset: data?.size ?? 0, updatedAtMs: mtimeMs };
+  }
+
+  private async stat(path: string): Promise<{ size: number; mtimeMs: number } | undefined> {
+    const file = await ifThere(this.fs.open(path, 'r'));
+    if (!file) return undefined;
     try {
-      const { size, mtimeMs } = await file.stat();
-      return { directory, about, offset: size, updatedAtMs: mtimeMs };
+      return await file.stat();
     } finally {
       await file.close();
     }

@@ -63,6 +63,10 @@ export function nodeName(nodeId: string): string {
   return `${readable}-${sha256(nodeId).slice(0, 32)}`;
 }
 
+export function isNodeName(name: string): boolean {
+  return /-[0-9a-f]{32}$/.test(name);
+}
+
 export function refName(ref: string): string {
   return sha256(checkedName('A ref', ref));
 }
