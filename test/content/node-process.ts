@@ -1,6 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type SweepOptions, type SweepResult } from '../../src/content/index.js';
 import { compiled } from '../support/compiled.js';
 import {
@@ -21,20 +20,24 @@ export class NodeProcess {
   private calls = 0;
 
   private constructor(
-    readonly nodeId: string,
+    private readonly options: NodeOptions,
     private readonly child: ChildProcess,
   ) {
     child.on('message', (reply: Reply) => this.receive(reply));
     child.once('exit', () => {
-      for (const { reject } of this.pending.values()) reject(new Error(`${nodeId} has ended`));
+      for (const { reject } of this.pending.values()) reject(new Error(`${this.nodeId} has ended`));
     });
+  }
+
+  get nodeId(): string {
+    return this.options.nodeId;
   }
 
   static async start(options: NodeOptions): Promise<NodeProcess> {
     const program = compiled('test/content/programs/node.ts');
     const child = fork(program, [JSON.stringify(options)], { serialization: 'json' });
     await once(child, 'message');
-    return new NodeProcess(options.nodeId, child);
+    return new NodeProcess(options, child);
   }
 
   /** Each blob into the store, or found there; its bytes are read and hashed. `atOnce`: how many at a time. */
@@ -56,13 +59,6 @@ export class NodeProcess {
 
   churn(options: ChurnOptions): Promise<ChurnReport> {
     return this.call({ do: 'churn', options });
-  }
-
-  /** As if the machine had stopped for a while. */
-  async pause(milliseconds: number): Promise<void> {
-    this.child.kill('SIGSTOP');
-    await sleep(milliseconds);
-    this.child.kill('SIGCONT');
   }
 
   /** At once and without a word; resolves when all it has said before has arrived. */
@@ -88,7 +84,8 @@ export class NodeProcess {
   }
 
   private receive(reply: Reply): void {
-    if ('begin' in reply) this.inFlight.add(reply.begin);
+    if ('stopping' in reply) setTimeout(() => this.child.kill('SIGCONT'), 1.5 * this.options.sessionTtlMs);
+    else if ('begin' in reply) this.inFlight.add(reply.begin);
     else if ('end' in reply) this.inFlight.delete(reply.end);
     else if ('id' in reply) {
       const call = this.pending.get(reply.id);

@@ -49,12 +49,14 @@ export class World {
     nodeIds: readonly string[],
     from: { readonly url: string } = this.registry,
     sessionTtlMs = LONG_SESSION_MS,
+    stops = 0,
   ): Promise<NodeProcess[]> {
     const options = {
       serverUrl: this.server.url,
       blobsUrl: `${from.url}/v2/${IMAGE}/blobs`,
       directory: this.directory,
       sessionTtlMs,
+      stops,
     };
     const started = await Promise.all(nodeIds.map((nodeId) => NodeProcess.start({ ...options, nodeId })));
     this.nodes.push(...started);

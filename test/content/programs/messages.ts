@@ -9,6 +9,8 @@ export interface NodeOptions {
   readonly blobsUrl: string;
   readonly directory: string;
   readonly sessionTtlMs: number;
+  /** How often the node stops just before it moves a blob to the trash, of all times: 0 to 1. */
+  readonly stops: number;
 }
 
 export interface Item {
@@ -48,6 +50,8 @@ export interface Call {
 
 export type Reply =
   | { readonly ready: true }
+  /** Told before the node stops itself. */
+  | { readonly stopping: true }
   /** Told before the registry is asked. */
   | { readonly begin: string }
   /** Told when the blob is committed, or given up. */

@@ -1,5 +1,6 @@
 // One node of a test: pulls, releases and deletes as its parent tells it, until the parent lets go of it.
 import { createHash } from 'node:crypto';
+import * as fs from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { LockClient } from '../../../src/client/index.js';
@@ -22,7 +23,7 @@ const { download } = (await import(pathToFileURL(resolve('examples/registry.mjs'
 const options = JSON.parse(process.argv[2]!) as NodeOptions;
 const { nodeId, serverUrl, sessionTtlMs } = options;
 const client = new LockClient({ serverUrl, nodeId, sessionTtlMs, retryIntervalMs: 100 });
-const store = await ContentStore.open(options.directory);
+const store = await ContentStore.open(options.directory, { fileSystem: { ...fs, rename } });
 const node = new ContentNode({ store, client });
 
 /** Resolves when the parent has it in its hands, even if this process is killed then. */
@@ -30,6 +31,15 @@ function tell(reply: Reply): Promise<void> {
   return new Promise((resolve, reject) => {
     process.send!(reply, (error: Error | null) => (error ? reject(error) : resolve()));
   });
+}
+
+/** The worst moment: the node has made sure that the lock is its own, and acts on it much later. */
+async function rename(from: string, to: string): Promise<void> {
+  if (to.includes('/trash/') && Math.random() < options.stops) {
+    await tell({ stopping: true });
+    process.kill(process.pid, 'SIGSTOP');
+  }
+  await fs.rename(from, to);
 }
 
 async function fetchInto(digest: string, writer: ContentWriter): Promise<void> {
