@@ -99,6 +99,22 @@ describe('A session over several servers', () => {
     await ending.reached;
     expect((await a.lock({ session_id })).body).toMatchObject({ acquired: true });
     ending.open();
+    await settled();
+    expect(await holder(b)).toBe('n1');
+  });
+
+  it('that is renewed while it is being ended for its time outlives that, or is refused', async () => {
+    const { a, clock, connections } = await two();
+    const session_id = await a.session('n1', TTL_MS);
+    await clock.advance(TTL_MS - 500);
+    const ending = holdCommit(connections[0]!);
+    await clock.advance(500 + JITTER_MS);
+    await ending.reached;
+    expect(await renew(a, session_id)).toBe(200);
+    ending.open();
+    await settled();
+    expect((await a.lock({ session_id })).body).toMatchObject({ acquired: true });
+    expect(await renew(a, session_id)).toBe(200);
   });
 
   it('is said to have ended only when what it was granted elsewhere an instant before has ended, too', async () => {
