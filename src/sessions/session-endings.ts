@@ -42,11 +42,11 @@ export class SessionEndings implements OnModuleDestroy {
 
   /**
    * The record goes last: after a crash in between, the session is found again and ended again. False: it is not as it
-   * was last seen. Until the mark is there, it may be alive elsewhere, and nobody is refused for it.
+   * was last seen.
    */
   async end(session: Session, error: string): Promise<boolean> {
-    if (this.store.shared && !(await this.mark(session))) return false;
     session.ending = true;
+    if (this.store.shared && !(await this.mark(session))) return false;
     await this.learnKeys(session);
     const { id: sessionId, nodeId } = session;
     const ends = this.keys
@@ -91,7 +91,8 @@ export class SessionEndings implements OnModuleDestroy {
   private checkLate(resourceId: string, { name, type, nodeId }: LockEvent, sessionId: string): void {
     if (name !== 'granted' && name !== 'assigned' && name !== 'queued') return;
     const session = this.table.find(sessionId);
-    if (session?.isOpen || (session && !session.record && !session.ending)) return;
+    const certain = this.store.shared || !session?.record;
+    if (session && (certain ? !session.isOver : session.isOpen)) return;
     if (this.store.shared && !session) return this.table.addOrphan(sessionId, nodeId);
     const error = 'the session had ended';
     this.manager

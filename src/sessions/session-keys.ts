@@ -1,4 +1,4 @@
-import { Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
+import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { type Subscription } from 'rxjs';
 import { type LockEvent } from '../core/events.js';
 import { findWaiter, keyOf, type ResourceState } from '../core/state.js';
@@ -19,27 +19,25 @@ interface TrackedKey extends KeyName {
 
 /** Which keys each session holds or waits for, learnt from what happens. */
 @Injectable()
-export class SessionKeys implements OnModuleInit, OnModuleDestroy {
+export class SessionKeys implements OnModuleDestroy {
   private readonly keys = new Map<string, TrackedKey>();
   private readonly bySession = new Map<string, Set<TrackedKey>>();
   private readonly listeners = new Map<string, Set<SessionListener>>();
   private readonly subscription: Subscription;
 
   constructor(
-    private readonly bus: EventBus,
+    bus: EventBus,
     private readonly manager: LockManager,
   ) {
     this.subscription = manager.listed$.subscribe(({ resourceId, state }) =>
       this.trackState(resourceId, state),
     );
-  }
-
-  onModuleInit(): void {
-    const events = this.bus.events$.subscribe(({ resourceId, events }) => {
-      for (const event of events) this.happened(resourceId, event);
-    });
-    this.subscription.add(events);
-    this.subscription.add(this.bus.gaps$.subscribe((gap) => this.missed(gap)));
+    this.subscription.add(
+      bus.events$.subscribe(({ resourceId, events }) => {
+        for (const event of events) this.happened(resourceId, event);
+      }),
+    );
+    this.subscription.add(bus.gaps$.subscribe((gap) => this.missed(gap)));
   }
 
   onModuleDestroy(): void {

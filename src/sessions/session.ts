@@ -5,7 +5,7 @@ import { type SessionRecord } from './session-records.js';
 export class Session implements Due {
   /** As last seen. None: a hold or wait names the session, and no record of it was seen. */
   record: SessionRecord | undefined;
-  /** This process is ending it. */
+  /** This process is ending it, or has tried to and does not know: over a shared store it may yet be found alive. */
   ending = false;
   /** Called when it is gone. */
   readonly onEnd = new Set<() => void>();
@@ -24,6 +24,11 @@ export class Session implements Due {
 
   get ttlMs(): number {
     return (this.record ?? this.assumed).ttlMs;
+  }
+
+  /** For certain. */
+  get isOver(): boolean {
+    return this.record ? this.record.ended : this.ending;
   }
 
   get isOpen(): boolean {

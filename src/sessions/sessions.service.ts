@@ -39,14 +39,16 @@ export class SessionsService implements SessionDirectory {
     return this.table.size;
   }
 
-  /** One that is not known here may have been made elsewhere just now. */
+  /** One that is not known here may have been made elsewhere just now; one that seems to be over may have been renewed there. */
   isOpen(sessionId: string, nodeId: string): boolean | Promise<boolean> {
-    const isOpenHere = () => {
+    const known = this.table.find(sessionId);
+    if (!this.store.shared || known?.isOpen || known?.record?.ended) {
+      return known?.isOpen === true && known.nodeId === nodeId;
+    }
+    return this.table.look(sessionId).then(() => {
       const session = this.table.find(sessionId);
-      return session !== undefined && session.isOpen && session.nodeId === nodeId;
-    };
-    if (this.table.find(sessionId)?.record || !this.store.shared) return isOpenHere();
-    return this.table.look(sessionId).then(isOpenHere);
+      return session?.record !== undefined && !session.isOver && session.nodeId === nodeId;
+    });
   }
 
   async create(nodeId: string, ttlMs = this.options.sessionTtlMs) {
@@ -106,7 +108,7 @@ export class SessionsService implements SessionDirectory {
   private async move(id: string): Promise<void> {
     const session = this.table.find(id);
     if (!session?.record || session.record.ended) throw notFound();
-    if (this.table.isHere(session)) return;
+    if (session.isOpen && this.table.isHere(session)) return;
     const { record } = session;
     const { instanceId } = this.heartbeat;
     const moved = await this.records.replace(record, {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Connection, type Instances, startInstances } from '../support/instances.js';
+import { Connection, type Instances, startInstances } from '../support/instances.js';
 import { TestServer } from '../support/server-bootstrap.js';
 import { type HeldCall, newGate } from '../support/server-gate.js';
 import { KeptStore } from '../support/server-store.js';
@@ -99,6 +99,22 @@ describe('A session over several servers', () => {
     await ending.reached;
     expect((await a.lock({ session_id })).body).toMatchObject({ acquired: true });
     ending.open();
+    await settled();
+    expect(await holder(b)).toBe('n1');
+  });
+
+  it('that is renewed while it is being ended for its time outlives that, or is refused', async () => {
+    const { a, clock, connections } = await two();
+    const session_id = await a.session('n1', TTL_MS);
+    await clock.advance(TTL_MS - 500);
+    const ending = holdCommit(connections[0]!);
+    await clock.advance(500 + JITTER_MS);
+    await ending.reached;
+    expect(await renew(a, session_id)).toBe(200);
+    ending.open();
+    await settled();
+    expect((await a.lock({ session_id })).body).toMatchObject({ acquired: true });
+    expect(await renew(a, session_id)).toBe(200);
   });
 
   it('is said to have ended only when what it was granted elsewhere an instant before has ended, too', async () => {
@@ -115,6 +131,21 @@ describe('A session over several servers', () => {
     await settled();
     connections[1]!.resume();
     expect((await ended).status).toBe(200);
+    expect((await a.lock({ node_id: 'n2' })).body.acquired).toBe(true);
+  });
+
+  it('is ended whole by a server that was starting while it was granted something', async () => {
+    const { servers, clock, store } = await startInstances(1);
+    const [a] = servers as [TestServer];
+    const connection = new Connection(store, () => 0, {}, true);
+    const heartbeat = holdCommit(connection);
+    const starting = TestServer.with().over(connection).onSimulatedTime(clock).start();
+    await heartbeat.reached;
+    const session_id = await a.session('n1');
+    await a.lock({ session_id });
+    heartbeat.open();
+    const b = await starting;
+    expect((await b.call('DELETE', `/sessions/${session_id}`)).status).toBe(200);
     expect((await a.lock({ node_id: 'n2' })).body.acquired).toBe(true);
   });
 

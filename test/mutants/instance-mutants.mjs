@@ -1,3 +1,4 @@
+const SERVICE = 'src/sessions/sessions.service.ts';
 const FEED = 'src/locking/record-feed.ts';
 const MANAGER = 'src/locking/lock-manager.ts';
 const SHARD = 'src/locking/shard.ts';
@@ -169,14 +170,14 @@ const sessions = [
   },
   {
     name: 'a session that is not known here is looked for in the store',
-    file: 'src/sessions/sessions.service.ts',
-    find: '|| !this.store.shared) return isOpenHere();',
-    replace: '|| true) return isOpenHere();',
+    file: SERVICE,
+    find: 'if (!this.store.shared || known',
+    replace: 'if (!known || known',
     tests: [SESSIONS_SPEC],
   },
   {
     name: 'a session is looked for in the store while its changes are not seen',
-    file: 'src/sessions/sessions.service.ts',
+    file: SERVICE,
     find: '    if (this.store.shared && !this.manager.isWatching) await this.table.look(id);\n',
     replace: '',
     tests: [SESSIONS_SPEC],
@@ -190,10 +191,16 @@ const sessions = [
   },
   {
     name: 'nobody is refused for a session before its end is certain',
-    file: 'src/sessions/session-endings.ts',
-    find: '    if (this.store.shared && !(await this.mark(session))) return false;\n    session.ending = true;\n',
-    replace:
-      '    session.ending = true;\n    if (this.store.shared && !(await this.mark(session))) return false;\n',
+    file: SERVICE,
+    find: 'known?.isOpen || known?.record?.ended',
+    replace: 'known?.record',
+    tests: [SESSIONS_SPEC],
+  },
+  {
+    name: 'a renewal is not answered from memory while the session is being ended',
+    file: 'src/sessions/session.ts',
+    find: '!this.record.ended && !this.ending;',
+    replace: '!this.record.ended;',
     tests: [SESSIONS_SPEC],
   },
   {
