@@ -8,6 +8,8 @@ const PACKAGES = {
   etcd: ['etcd-server', 'etcd'],
   openssl: ['openssl'],
   'docker-registry': ['docker-registry'],
+  containerd: ['containerd'],
+  ctr: ['containerd'],
 } as const;
 
 export type Engine = keyof typeof PACKAGES;
