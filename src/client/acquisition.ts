@@ -103,7 +103,8 @@ export class Acquisition {
   private resultOf(answer: LockAnswer): Obtained {
     const { hold, doneBy } = this.turn;
     const { message } = answer;
-    if (answer.kind === 'acquired' && hold) return { acquired: true, skipped: false, hold, message };
+    if (answer.kind === 'acquired' && hold)
+      return { acquired: true, skipped: false, hold, message, isolation: answer.isolation };
     if (answer.kind === 'skipped')
       return { acquired: false, skipped: true, message, ...(doneBy && { doneBy }) };
     const { position, ticket } = answer as LockAnswer & { kind: 'queued' };

@@ -5,7 +5,13 @@ import { type LockStatus, type References, type UnlockResult } from './requests.
 /** What answers say, each checked: the other end may be anything. */
 
 export type LockAnswer =
-  | { readonly kind: 'acquired'; readonly token: number; readonly leaseMs: number; readonly message: string }
+  | {
+      readonly kind: 'acquired';
+      readonly token: number;
+      readonly leaseMs: number;
+      readonly message: string;
+      readonly isolation: string;
+    }
   | { readonly kind: 'skipped'; readonly message: string }
   | {
       readonly kind: 'queued';
@@ -23,7 +29,7 @@ export function readLock(reply: Reply, request: Request): LockAnswer {
   const { acquired, skip, token, lease_ms: leaseMs = 0, position, ticket } = body;
   const message = textOr('', body['message']);
   if (acquired === true && isToken(token) && isDuration(leaseMs))
-    return { kind: 'acquired', token, leaseMs, message };
+    return { kind: 'acquired', token, leaseMs, message, isolation: textOr('', body['isolation']) };
   if (acquired === false && skip === true) return { kind: 'skipped', message };
   if (acquired === false && skip === false) {
     if (position === undefined && ticket === undefined) return { kind: 'gone', message };

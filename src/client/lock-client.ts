@@ -42,9 +42,10 @@ type Patience = 'wait' | 'queue' | 'none';
  * first.
  */
 export class LockClient implements AsyncDisposable {
+  /** Who asks. */
+  readonly nodeId: string;
   /** Who uses what. */
   readonly refs: ReferenceCalls;
-  private readonly nodeId: string;
   private readonly parts: ClientParts;
   private readonly runner: Runner;
   private closed: Promise<void> | undefined;

@@ -35,6 +35,8 @@ export interface LockResult {
   readonly error?: HoldfastError;
   /** Of an acquired lock. */
   readonly hold?: Hold;
+  /** Of an acquired lock: `resource` if nothing else runs on the resource meanwhile, `operation` if other types may. */
+  readonly isolation?: string;
   /** The server's own words. */
   readonly message?: string;
   readonly doneBy?: Doer;

@@ -91,7 +91,7 @@ function runName(request: LockRequest, waitMs: 0 | undefined): string {
 type Failure = Outcome & { readonly success: false };
 
 /** Work may throw anything, also what cannot be looked at. */
-function failureOf(cause: unknown): Failure {
+export function failureOf(cause: unknown): Failure {
   try {
     return { success: false, error: messageOf(cause), fatal: isFatal(cause) };
   } catch {
