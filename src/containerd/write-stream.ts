@@ -1,4 +1,5 @@
-import { type Flight, type Flights } from './flights.js';
+import { type Flight, type Wish } from './flight.js';
+import { type Flights } from './flights.js';
 import { type WriteCall } from './wire/calls.js';
 import { ACTION, type Status, timestamp, type WriteRequest, type WriteResponse } from './wire/messages.js';
 import { CODE, invalid, RpcError } from './wire/rpc-error.js';
@@ -32,7 +33,7 @@ export class WriteStream implements WriteCall {
       if (request.action === ACTION.stat) return this.response(request.action);
     }
     this.narrow(request);
-    this.flight ??= await this.flights.open(this.wish, this.toldOffset, this.signal);
+    this.flight ??= await this.flights.open(this.wish, this.signal);
     if (request.action === ACTION.stat) return this.response(request.action);
     if (request.action === ACTION.write) return this.write(request, this.flight);
     if (request.action === ACTION.commit) return this.commit(request, this.flight);
@@ -72,7 +73,7 @@ export class WriteStream implements WriteCall {
     this.updatedAtMs = earlier.updatedAtMs;
   }
 
-  private get wish() {
+  private get wish(): Wish {
     const { ref, total, expected } = this;
     const digest = announcedDigest(ref) ?? (expected === '' ? undefined : expected);
     return { ref, digest, total: total === 0 ? undefined : total };
@@ -105,7 +106,8 @@ export class WriteStream implements WriteCall {
   /** Its offset says nothing: where the blob turned up while the lock was waited for it is still the one that was told first. */
   private async commit(request: WriteRequest, flight: Flight): Promise<WriteResponse> {
     if (request.data.length > 0) await this.write(request, flight);
-    const { digest, size } = await flight.commit({ ...this.wish, labels: request.labels, expected: this.expected });
+    const must = { digest: this.expected === '' ? undefined : this.expected, total: this.wish.total };
+    const { digest, size } = await flight.commit({ ...must, labels: request.labels });
     this.updatedAtMs = Date.now();
     return { ...this.response(request.action), offset: size, total: size, digest };
   }

@@ -24,7 +24,10 @@ export function containerdPluginCommand(): Command {
     .requiredOption('--address <path>', 'the unix socket to serve containerd on')
     .requiredOption('--root <directory>', 'the shared directory, the same on all nodes')
     .addOption(
-      new Option('--when-unreachable <what>', 'a pull while no server answers: download all the same, or fail')
+      new Option(
+        '--when-unreachable <what>',
+        'a pull while no server answers: download all the same, or fail',
+      )
         .choices(['proceed', 'fail'])
         .default('proceed'),
     )
@@ -47,7 +50,10 @@ async function containerdPlugin(options: PluginCommandOptions): Promise<void> {
   });
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void stop(plugin));
   if (json) printJson({ address, root, node, server });
-  else print(`Holdfast serves containerd on ${address}\n  store   ${root}\n  node    ${node}\n  server  ${server.join(', ')}`);
+  else
+    print(
+      `Holdfast serves containerd on ${address}\n  store   ${root}\n  node    ${node}\n  server  ${server.join(', ')}`,
+    );
   const failure = await plugin.ended;
   if (failure) throw failure;
 }

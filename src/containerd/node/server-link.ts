@@ -1,6 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { HoldfastError, type LockClient, ProtocolError, RefusedError, UnavailableError } from '../../client/index.js';
+import {
+  HoldfastError,
+  type LockClient,
+  ProtocolError,
+  RefusedError,
+  UnavailableError,
+} from '../../client/index.js';
 import { CODE, RpcError } from '../wire/rpc-error.js';
 
 /** From the first try to reach a server that is gone to the next ones. */
@@ -10,6 +16,13 @@ const RETRY_MS = { first: 500, most: 10_000 } as const;
 export class WrongServerError extends Error {
   override readonly name = 'WrongServerError';
   readonly code = 'WRONG_SERVER';
+}
+
+/** Nobody answers. */
+export class UnreachableError extends RpcError {
+  constructor(cause?: unknown) {
+    super(CODE.unavailable, 'Holdfast cannot be reached: try again later.', cause);
+  }
 }
 
 export interface LinkEvents {
@@ -40,22 +53,22 @@ export class ServerLink {
       await this.check();
       this.isUp = true;
     } catch (error) {
-      if (!isUnreachable(error)) throw error;
+      if (error instanceof WrongServerError) throw error;
       this.goDown(error);
       return;
     }
     await this.events.up();
   }
 
-  /** Throws `RpcError` UNAVAILABLE if the server does not answer. */
+  /** Throws `UnreachableError` if the server does not answer. */
   async call<T>(task: () => Promise<T>): Promise<T> {
-    if (!this.isUp) throw unreachable();
+    if (!this.isUp) throw new UnreachableError();
     try {
       return await task();
     } catch (error) {
       if (!isUnreachable(error)) throw error;
       this.goDown(error);
-      throw unreachable(error);
+      throw new UnreachableError(error);
     }
   }
 
@@ -92,7 +105,10 @@ export class ServerLink {
   /** Takes a lock that means nothing: its answer tells how the server isolates. */
   private async check(): Promise<void> {
     const resourceId = `containerd-plugin-check-${randomUUID()}`;
-    const { hold, isolation, error } = await this.client.lock({ type: 'check', resourceId }, { waitMs: 10_000 });
+    const { hold, isolation, error } = await this.client.lock(
+      { type: 'check', resourceId },
+      { waitMs: 10_000 },
+    );
     if (!hold) throw error ?? new ProtocolError('A lock that nobody else can have was not granted.');
     await this.client.unlock(hold, { success: true });
     if (isolation !== 'resource')
@@ -110,14 +126,11 @@ export class ServerLink {
 
 /** Also when something else answers at its address. */
 export function isUnreachable(error: unknown): boolean {
-  if (error instanceof UnavailableError || error instanceof ProtocolError) return true;
-  return error instanceof HoldfastError && error.code === 'WAIT_TIMEOUT';
+  return (
+    error instanceof UnreachableError || error instanceof UnavailableError || error instanceof ProtocolError
+  );
 }
 
 function isDisabled(error: unknown): boolean {
   return error instanceof HoldfastError && error.code === 'REFCOUNT_DISABLED';
-}
-
-function unreachable(cause?: unknown): RpcError {
-  return new RpcError(CODE.unavailable, 'Holdfast cannot be reached: try again later.', cause);
 }

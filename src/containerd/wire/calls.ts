@@ -67,7 +67,8 @@ export function bidirectional(
     stream.on('cancelled', () => cancelled.abort());
     const writing = call(cancelled.signal);
     try {
-      for await (const request of stream) stream.write(await writing.answer(request as WriteRequest));
+      for await (const request of stream.iterator({ destroyOnReturn: false }))
+        stream.write(await writing.answer(request as WriteRequest));
       stream.end();
     } catch (error) {
       if (!stream.cancelled) stream.emit('error', statusOf(error));

@@ -16,7 +16,8 @@ export async function clearSocket(path: string): Promise<void> {
     throw new SocketError(`${path} is too long for a socket: at most ${MAX_PATH_BYTES} bytes.`);
   const there = await lstat(path).catch(() => undefined);
   if (!there) return;
-  if (!there.isSocket()) throw new SocketError(`${path} is there and is no socket. Choose another --address.`);
+  if (!there.isSocket())
+    throw new SocketError(`${path} is there and is no socket. Choose another --address.`);
   if (await isServed(path))
     throw new SocketError(`${path} is served by another process. Stop it, or choose another --address.`);
   await unlink(path);
