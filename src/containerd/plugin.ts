@@ -22,8 +22,8 @@ export interface PluginOptions {
   readonly log: (line: string) => void;
 }
 
-/** A pull that waits for a server which is gone waits about this long in all before it goes on by itself. */
-const CLIENT = { maxRetries: 3, retryIntervalMs: 500, requestTimeoutMs: 5000 } as const;
+/** About twelve seconds from the first try to the last: a server that is only being restarted is waited for. */
+const CLIENT = { maxRetries: 5, retryIntervalMs: 500, requestTimeoutMs: 5000 } as const;
 
 /** The content store of one node's containerd: see docs/containerd.md. */
 export class ContainerdPlugin {

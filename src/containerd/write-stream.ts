@@ -20,12 +20,17 @@ export class WriteStream implements WriteCall {
   private updatedAtMs = this.startedAtMs;
   /** What the first answer said. */
   private toldOffset = 0;
+  private opening: Promise<Flight> | undefined;
   private flight: Flight | undefined;
+  private readonly ended = new AbortController();
+  private closing: Promise<void> | undefined;
 
   constructor(
     private readonly flights: Flights,
-    private readonly signal: AbortSignal,
-  ) {}
+    cancelled: AbortSignal,
+  ) {
+    cancelled.addEventListener('abort', () => this.ended.abort(), { once: true });
+  }
 
   async answer(request: WriteRequest): Promise<WriteResponse> {
     if (this.ref === '') {
@@ -33,7 +38,8 @@ export class WriteStream implements WriteCall {
       if (request.action === ACTION.stat) return this.response(request.action);
     }
     this.narrow(request);
-    this.flight ??= await this.flights.open(this.wish, this.signal);
+    this.opening ??= this.flights.open(this.wish, this.ended.signal);
+    this.flight = await this.opening;
     if (request.action === ACTION.stat) return this.response(request.action);
     if (request.action === ACTION.write) return this.write(request, this.flight);
     if (request.action === ACTION.commit) return this.commit(request, this.flight);
@@ -52,9 +58,15 @@ export class WriteStream implements WriteCall {
     };
   }
 
-  async close(): Promise<void> {
+  close(): Promise<void> {
+    return (this.closing ??= this.closeNow());
+  }
+
+  private async closeNow(): Promise<void> {
     try {
-      await this.flight?.close();
+      this.ended.abort();
+      const flight = await this.opening?.catch(() => undefined);
+      await flight?.close();
     } finally {
       if (this.ref !== '') this.flights.leave(this.ref, this);
     }

@@ -58,7 +58,9 @@ async function containerdPlugin(options: PluginCommandOptions): Promise<void> {
   if (failure) throw failure;
 }
 
+/** Connections that were cut linger, and would keep the process. */
 async function stop(plugin: { stop(): Promise<void> }): Promise<void> {
   setTimeout(() => process.exit(1), STOP_WITHIN_MS).unref();
   await plugin.stop();
+  process.exit(0);
 }

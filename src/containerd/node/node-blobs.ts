@@ -85,7 +85,10 @@ export class NodeBlobs {
     const left = this.claimsOf(digest) - 1;
     if (left > 0) this.claims.set(digest, left);
     else this.claims.delete(digest);
-    if (this.records.get(digest)?.state === 'claimed') await this.leave(digest);
+    if (this.records.get(digest)?.state !== 'claimed') return;
+    await this.leave(digest).catch((error: Error) =>
+      this.parts.log(`${digest} is to be left later: ${error.message}`),
+    );
   }
 
   /** The blob is there and this node is counted or marked: containerd may be told. */
@@ -174,6 +177,7 @@ export class NodeBlobs {
 
   /** False: somebody is busy with it. */
   private async removeBytes(digest: string): Promise<boolean> {
+    if (!(await this.node.store.info(digest))) return true;
     try {
       await this.node.delete(digest, { waitMs: DELETE_WAIT_MS });
       return true;

@@ -12,6 +12,9 @@ import { CODE, RpcError } from '../wire/rpc-error.js';
 /** From the first try to reach a server that is gone to the next ones. */
 const RETRY_MS = { first: 500, most: 10_000 } as const;
 
+/** A server that takes longer to grant a lock is waited for in the background: containerd is to be served meanwhile. */
+const CHECK_MS = 5000;
+
 /** A server that this plugin cannot work with. */
 export class WrongServerError extends Error {
   override readonly name = 'WrongServerError';
@@ -107,7 +110,7 @@ export class ServerLink {
     const resourceId = `containerd-plugin-check-${randomUUID()}`;
     const { hold, isolation, error } = await this.client.lock(
       { type: 'check', resourceId },
-      { waitMs: 10_000 },
+      { waitMs: CHECK_MS },
     );
     if (!hold) throw error ?? new ProtocolError('A lock that nobody else can have was not granted.');
     await this.client.unlock(hold, { success: true });

@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Image, makeImage } from '../registry/image.js';
 import { pushImage } from '../registry/push-image.js';
 import { RegistryServer } from '../registry/registry-server.js';
@@ -8,6 +9,8 @@ import { ServerProcess } from '../server-process.js';
 import { temporaryDirectory } from '../temporary-directory.js';
 import { ContainerdServer } from './containerd-server.js';
 import { PluginProcess } from './plugin-process.js';
+
+const POLL_MS = 20;
 
 /** A node: containerd and its plugin, with everything of theirs in one directory. */
 export interface Node {
@@ -76,6 +79,23 @@ export class Cluster {
   /** The names of the blobs in the shared store. */
   blobs(): string[] {
     return readdirSync(join(this.store, 'blobs', 'sha256')).map((hex) => `sha256:${hex}`);
+  }
+
+  /** Until so many nodes stand in line for the blob. */
+  async untilQueued(digest: string, count: number): Promise<void> {
+    const path = `/lock/status?type=pull&resource_id=${digest}`;
+    while (Number((await this.server.get(path)).body['queue_length']) < count) await delay(POLL_MS);
+  }
+
+  async holderOf(digest: string): Promise<string | undefined> {
+    const { body } = await this.server.get(`/lock/status?type=pull&resource_id=${digest}`);
+    return (body['holder'] as { node_id: string } | undefined)?.node_id;
+  }
+
+  /** Until so many bytes of a new download have come through the link. */
+  async untilDownloaded(bytes: number): Promise<void> {
+    const before = this.link.bytes;
+    while (this.link.bytes < before + bytes) await delay(POLL_MS);
   }
 
   async references(digest: string): Promise<string[]> {

@@ -7,11 +7,11 @@ import { EngineProcess } from '../engines/engine-process.js';
 import { containerdConfig } from './containerd-config.js';
 
 /** `ctr` tries for ever where it finds nobody. */
-const CTR_TIMEOUT_MS = 60_000;
+const CTR_TIMEOUT_MS = 50_000;
 
 export interface CtrResult {
   readonly code: number | null;
-  readonly stdout: string;
+  readonly stdout: Buffer;
   readonly stderr: string;
 }
 
@@ -19,12 +19,32 @@ export interface CtrResult {
 export class Ctr {
   readonly finished: Promise<CtrResult>;
 
-  constructor(readonly child: ChildProcess) {
-    let stdout = '';
+  constructor(
+    private readonly child: ChildProcess,
+    private readonly args: readonly string[],
+    input: Buffer | undefined,
+  ) {
+    const stdout: Buffer[] = [];
     let stderr = '';
-    child.stdout!.on('data', (data: Buffer) => (stdout += data.toString()));
+    child.stdout!.on('data', (data: Buffer) => stdout.push(data));
     child.stderr!.on('data', (data: Buffer) => (stderr += data.toString()));
-    this.finished = once(child, 'close').then(([code]) => ({ code: code as number | null, stdout, stderr }));
+    child.stdin!.on('error', () => undefined).end(input);
+    this.finished = once(child, 'close').then(([code]) => ({
+      code: code as number | null,
+      stdout: Buffer.concat(stdout),
+      stderr,
+    }));
+  }
+
+  get isRunning(): boolean {
+    return this.child.exitCode === null && this.child.signalCode === null;
+  }
+
+  /** What it prints; it must succeed. */
+  async succeeded(): Promise<Buffer> {
+    const { code, stdout, stderr } = await this.finished;
+    if (code === 0) return stdout;
+    throw new Error(`ctr ${this.args.join(' ')} exited with ${code}:\n${stdout.toString()}${stderr}`);
   }
 
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
@@ -59,7 +79,7 @@ export class ContainerdServer {
     writeFileSync(file!, containerdConfig(pluginSocket === undefined ? places : { ...places, pluginSocket }));
     const args = ['--config', file!, '--log-level', 'warn'];
     this.process = await EngineProcess.start(engineBinary('containerd'), args, socket, async () => {
-      const { code } = await this.run('version');
+      const { code } = await this.start('version').finished;
       return code === 0;
     });
   }
@@ -70,27 +90,26 @@ export class ContainerdServer {
 
   /** In the namespace `demo`, unless `-n` comes first. */
   start(...args: readonly string[]): Ctr {
-    const inNamespace = args[0] === '-n' ? args : ['-n', 'demo', ...args];
-    const child = spawn(engineBinary('ctr'), ['-a', this.socket, ...inNamespace], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-      timeout: CTR_TIMEOUT_MS,
-      killSignal: 'SIGKILL',
-    });
-    const ctr = new Ctr(child);
-    this.clients.add(ctr);
-    void ctr.finished.then(() => this.clients.delete(ctr));
-    return ctr;
+    return this.spawn(args);
   }
 
-  run(...args: readonly string[]): Promise<CtrResult> {
-    return this.start(...args).finished;
-  }
-
-  /** What it prints; it must succeed. */
   async ctr(...args: readonly string[]): Promise<string> {
-    const { code, stdout, stderr } = await this.run(...args);
-    if (code !== 0) throw new Error(`ctr ${args.join(' ')} exited with ${code}:\n${stdout}${stderr}`);
-    return stdout;
+    return (await this.spawn(args).succeeded()).toString();
+  }
+
+  /** With these bytes as its standard input. */
+  async feed(input: Buffer, ...args: readonly string[]): Promise<string> {
+    return (await this.spawn(args, input).succeeded()).toString();
+  }
+
+  fetch(image: { readonly ref: string }, namespace = 'demo'): Ctr {
+    return this.start('-n', namespace, 'content', 'fetch', '--plain-http', image.ref);
+  }
+
+  /** Whether all of the image is there, in containerd's own words. */
+  async isComplete({ ref }: { readonly ref: string }, namespace = 'demo'): Promise<boolean> {
+    const said = await this.ctr('-n', namespace, 'images', 'check', `name==${ref}`);
+    return said.includes('complete (') && !said.includes('incomplete (');
   }
 
   async stop(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
@@ -101,5 +120,15 @@ export class ContainerdServer {
   /** As `stop`, but the clients are left to find out. */
   kill(): Promise<void> {
     return this.process.stop('SIGKILL');
+  }
+
+  private spawn(args: readonly string[], input?: Buffer): Ctr {
+    const inNamespace = args[0] === '-n' ? args : ['-n', 'demo', ...args];
+    const options = { timeout: CTR_TIMEOUT_MS, killSignal: 'SIGKILL' } as const;
+    const child = spawn(engineBinary('ctr'), ['-a', this.socket, ...inNamespace], options);
+    const ctr = new Ctr(child, args, input);
+    this.clients.add(ctr);
+    void ctr.finished.then(() => this.clients.delete(ctr));
+    return ctr;
   }
 }
