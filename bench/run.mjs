@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
-const ALL = ['core', 'manager', 'http-floor', 'client', 'fan-out', 'shards', 'million'];
+const ALL = ['core', 'manager', 'http-floor', 'client', 'fan-out', 'shards', 'million', 'containerd'];
 const asked = process.argv.slice(2);
 const unknown = asked.filter((name) => !ALL.includes(name));
 if (unknown.length > 0) {

@@ -3,6 +3,8 @@ import {
   type handleBidiStreamingCall,
   type handleServerStreamingCall,
   type handleUnaryCall,
+  type ServerDuplexStream,
+  type ServerWritableStream,
 } from '@grpc/grpc-js';
 import {
   type Info,
@@ -45,35 +47,43 @@ export function unary<Q, A>(call: (request: Q) => Promise<A>): handleUnaryCall<Q
 }
 
 export function streaming<Q, A>(call: (request: Q) => AsyncIterable<A>): handleServerStreamingCall<Q, A> {
-  return async (stream) => {
-    try {
-      for await (const answer of call(stream.request)) {
-        if (stream.cancelled) return;
-        if (!stream.write(answer)) await Promise.race([once(stream, 'drain'), once(stream, 'close')]);
-      }
-      stream.end();
-    } catch (error) {
-      stream.emit('error', statusOf(error));
-    }
+  return (stream) => {
+    sendAll(stream, call(stream.request)).then(
+      () => stream.end(),
+      (error: unknown) => stream.emit('error', statusOf(error)),
+    );
   };
+}
+
+async function sendAll<Q, A>(stream: ServerWritableStream<Q, A>, answers: AsyncIterable<A>): Promise<void> {
+  for await (const answer of answers) {
+    if (stream.cancelled) return;
+    if (!stream.write(answer)) await Promise.race([once(stream, 'drain'), once(stream, 'close')]);
+  }
 }
 
 /** One message after the other. After an answered COMMIT containerd resets the stream: there is nothing left to be cut. */
 export function bidirectional(
   call: (signal: AbortSignal) => WriteCall,
 ): handleBidiStreamingCall<WriteRequest, WriteResponse> {
-  return async (stream) => {
+  return (stream) => {
     const cancelled = new AbortController();
     stream.on('cancelled', () => cancelled.abort());
     const writing = call(cancelled.signal);
-    try {
-      for await (const request of stream.iterator({ destroyOnReturn: false }))
-        stream.write(await writing.answer(request as WriteRequest));
-      stream.end();
-    } catch (error) {
-      if (!stream.cancelled) stream.emit('error', statusOf(error));
-    } finally {
-      await writing.close();
-    }
+    answerAll(stream, writing)
+      .then(
+        () => stream.end(),
+        (error: unknown) => stream.cancelled || stream.emit('error', statusOf(error)),
+      )
+      .finally(() => writing.close())
+      .catch(() => undefined);
   };
+}
+
+async function answerAll(
+  stream: ServerDuplexStream<WriteRequest, WriteResponse>,
+  writing: WriteCall,
+): Promise<void> {
+  for await (const request of stream.iterator({ destroyOnReturn: false }))
+    stream.write(await writing.answer(request as WriteRequest));
 }

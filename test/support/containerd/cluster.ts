@@ -73,7 +73,12 @@ export class Cluster {
     const image = makeImage({ layerSizes, seed: this.images });
     await pushImage(this.registry.url, name, image);
     await this.registry.forget();
-    return { name, image, ref: `127.0.0.1:${this.link.port}/${name}:latest` };
+    return {
+      name,
+      image,
+      ref: `127.0.0.1:${this.link.port}/${name}:latest`,
+      directRef: `127.0.0.1:${this.registry.port}/${name}:latest`,
+    };
   }
 
   /** The names of the blobs in the shared store. */
@@ -115,6 +120,9 @@ export class Cluster {
 
 export interface PushedImage {
   readonly name: string;
+  /** By the link. */
   readonly ref: string;
+  /** Past the link. */
+  readonly directRef: string;
   readonly image: Image;
 }
