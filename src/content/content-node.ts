@@ -119,7 +119,7 @@ export class ContentNode {
   }
 
   /** Whether this node is counted as a user. */
-  uses(digest: string): Promise<boolean> {
+  async uses(digest: string): Promise<boolean> {
     hexOf(digest);
     return this.refs.has(digest);
   }
@@ -131,7 +131,7 @@ export class ContentNode {
   }
 
   /** Removes a blob nobody uses. Throws `IN_USE` or `WRONG_ISOLATION`. False: there was none. */
-  delete(digest: string, options: LockOptions = {}): Promise<boolean> {
+  async delete(digest: string, options: LockOptions = {}): Promise<boolean> {
     hexOf(digest);
     return this.remover.delete(digest, options);
   }

@@ -20,7 +20,8 @@ export interface WriterEnds {
  * be of use are kept for the next writer of the same ref on this node.
  */
 export class ContentWriter implements AsyncDisposable {
-  private turn: Promise<void> = Promise.resolve();
+  /** All calls so far are over. */
+  private settled: Promise<void> = Promise.resolve();
   private ending: Promise<void> | undefined;
   private isCommitted = false;
   private failure: unknown;
@@ -111,7 +112,7 @@ export class ContentWriter implements AsyncDisposable {
 
   /** A failure unless committed. The reason is reported; marked as fatal (`FatalError`, a 404) it sends everybody away. */
   close(reason: unknown = new ContentError('CLOSED', 'closed without commit')): Promise<void> {
-    if (this.isCommitted) return this.turn;
+    if (this.isCommitted) return this.settled.then(() => this.ending);
     return (this.ending ??= this.end(reason));
   }
 
@@ -121,18 +122,22 @@ export class ContentWriter implements AsyncDisposable {
 
   /** Calls run one after the other; the first error ends the writer, before it is thrown. */
   private inTurn(task: () => Promise<void>): Promise<void> {
-    const result = this.turn.then(task);
-    this.turn = result.catch(async (error: unknown) => {
+    const result = this.settled.then(task);
+    this.settled = result.catch((error: unknown) => {
       this.isCommitted = false;
-      await (this.ending ??= this.end(error, true));
+      this.ending ??= this.end(error);
     });
-    return this.turn.then(() => result);
+    return result.catch(async (error: unknown) => {
+      await this.ending;
+      throw error;
+    });
   }
 
-  private async end(reason: unknown, isInTurn = false): Promise<void> {
+  /** What is being written is awaited: then nothing is, and the file can be closed. */
+  private async end(reason: unknown): Promise<void> {
     this.failure = reason;
     this.forget();
-    if (!isInTurn) await this.turn;
+    await this.settled;
     const { ingest, hold } = this;
     await (isOfNoUse(reason) ? ingest.remove() : ingest.close()).catch(() => undefined);
     if (hold) await this.ends.fail(hold, reason);

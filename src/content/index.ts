@@ -2,6 +2,8 @@
 export { ContentNode, type ContentNodeOptions, type Opened, type OpenOptions } from './content-node.js';
 export { ContentWriter } from './content-writer.js';
 export { ContentError, type ContentErrorCode, SourceError } from './errors.js';
+export { DirectoryRefCountStorage } from './refcounts/directory-ref-count-storage.js';
+export { ServerRefCountStorage } from './refcounts/server-ref-count-storage.js';
 export { type SweepOptions, type SweepResult } from './remover.js';
 export { BlobReader } from './store/blob-reader.js';
 export { type BlobInfo, ContentStore, type ContentStoreOptions } from './store/content-store.js';

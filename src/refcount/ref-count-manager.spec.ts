@@ -218,6 +218,43 @@ describe('RefCountManager', () => {
     });
   });
 
+  describe('sharing a storage that adds and removes single nodes', () => {
+    const shared = () => {
+      const kept = new MemoryRefCountStorage();
+      const nodesOf = async (id: string) => [...((await kept.getRefCount(id))?.nodes ?? [])];
+      const save = (id: string, nodes: { nodeId: string }[]) =>
+        kept.setRefCount(id, { count: nodes.length, nodes });
+      return Object.assign(kept, {
+        addNode: async (id: string, node: { nodeId: string }) => save(id, [...(await nodesOf(id)), node]),
+        removeNode: async (id: string, nodeId: string) => {
+          const nodes = await nodesOf(id);
+          await save(
+            id,
+            nodes.filter((node) => node.nodeId !== nodeId),
+          );
+          return nodes.some((node) => node.nodeId === nodeId);
+        },
+      });
+    };
+
+    it('never replaces a count as a whole, which would undo what another manager does meanwhile', async () => {
+      const storage = shared();
+      const first = new RefCountManager(storage, { clock });
+      const { addNode, removeNode, getRefCount } = storage;
+      const only = { addNode, removeNode, getRefCount: getRefCount.bind(storage) } as RefCountStorage;
+      const second = new RefCountManager(only, { clock });
+      await first.updateRefCount('pull', 'layer', { nodeId: 'a', success: true });
+      await second.updateRefCount('pull', 'layer', { nodeId: 'b', success: true });
+      expect((await first.getRefCount('layer')).nodes).toEqual([
+        { nodeId: 'a', sinceMs: 1000 },
+        { nodeId: 'b', sinceMs: 1000 },
+      ]);
+      expect(await second.releaseRef('layer', 'a')).toBe(true);
+      expect(await second.releaseRef('layer', 'a')).toBe(false);
+      expect((await first.getRefCount('layer')).count).toBe(1);
+    });
+  });
+
   describe('when the storage fails', () => {
     const lost = new Error('connection lost');
 

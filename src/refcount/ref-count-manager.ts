@@ -20,7 +20,8 @@ const RELEASED_AT_ONCE = 256;
  * resources go on; a node counts once; every rejection is a `RefCountError`.
  *
  * Does not promise: exclusion. A decision may be out of date by the time it is read; hold the lock of the operation
- * around asking, doing and updating. Nor does it know of other writers: one storage belongs to one manager.
+ * around asking, doing and updating. Nor does it know of other writers: only a storage with `addNode` and `removeNode`
+ * may be shared by several managers.
  */
 export class RefCountManager {
   private readonly turns = new SerialByKey();
@@ -124,13 +125,15 @@ export class RefCountManager {
   }
 
   private async add(resourceId: string, nodeId: string): Promise<void> {
+    const added = { nodeId, sinceMs: this.clock.wallMs() };
+    if (this.storage.addNode) return this.storage.addNode(resourceId, added);
     const { nodes } = await this.read(resourceId);
     if (nodes.some((node) => node.nodeId === nodeId)) return;
-    const added = { nodeId, sinceMs: this.clock.wallMs() };
     await this.storage.setRefCount(resourceId, referenceCountOf([...nodes, added]));
   }
 
   private async remove(resourceId: string, nodeId: string): Promise<boolean> {
+    if (this.storage.removeNode) return this.storage.removeNode(resourceId, nodeId);
     const { nodes } = await this.read(resourceId);
     const others = nodes.filter((node) => node.nodeId !== nodeId);
     if (others.length === nodes.length) return false;

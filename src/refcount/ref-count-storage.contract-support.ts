@@ -6,7 +6,7 @@ import {
   type ReferencingNode,
 } from './ref-count-storage.interface.js';
 
-export const STRANGE_NAMES = [
+const STRANGE_NAMES = [
   '__proto__',
   'constructor',
   'toString',
@@ -19,6 +19,10 @@ export const STRANGE_NAMES = [
   'UPPER',
   'upper',
 ] as const;
+
+export function strangeNames(fixture: { readonly refusesControlCharacters?: boolean }): string[] {
+  return STRANGE_NAMES.filter((name) => !fixture.refusesControlCharacters || !/\p{Cc}/u.test(name));
+}
 
 export function countOf(...nodeIds: string[]): ReferenceCount {
   return { count: nodeIds.length, nodes: nodeIds.map((nodeId, at) => ({ nodeId, sinceMs: at })) };
@@ -39,6 +43,12 @@ export async function expectNodes(
     nodeIds,
   );
   assert.equal(stored?.count, nodeIds.length, 'count is the number of nodes');
+}
+
+/** A storage that can add but not remove is of no use to anybody. */
+export function assertNeither({ addNode, removeNode }: RefCountStorage): void {
+  assert.equal(addNode, undefined, 'addNode comes with removeNode');
+  assert.equal(removeNode, undefined, 'removeNode comes with addNode');
 }
 
 /** Order is the storage's own affair. */

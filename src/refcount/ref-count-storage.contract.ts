@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { type ContractRunner } from '../common/contract-runner.js';
 import {
+  assertNeither,
   attempt,
   countOf,
   expectListed,
   expectNodes,
   not,
   spoil,
-  STRANGE_NAMES,
+  strangeNames,
 } from './ref-count-storage.contract-support.js';
 import { type RefCountStorage } from './ref-count-storage.interface.js';
 
@@ -16,13 +17,25 @@ export interface RefCountStorageFixture {
   readonly storage: RefCountStorage;
   /** Set if the storage does not keep `sinceMs`, as the port allows. */
   readonly forgetsSince?: boolean;
+  /** Set if the storage says itself when a node came. */
+  readonly keepsOwnTimes?: boolean;
+  /** Set if names may have no control characters in them: the service lets none through. */
+  readonly refusesControlCharacters?: boolean;
+  /** How many nodes on one resource the storage is made for, if that is fewer than ten thousand. */
+  readonly maxNodes?: number;
   /** Shuts the storage down and opens what it kept anew. Leave it out if nothing outlives the storage. */
   reopen?(): Promise<RefCountStorage>;
+  /** Opens the same storage once more, as another process would. Leave it out if one process owns it. */
+  another?(): Promise<RefCountStorage>;
   dispose?(): Promise<void>;
 }
 
 /** More than one process's worth of nodes: a whole cluster on one base layer. */
 const MANY_NODES = 10_000;
+
+/** Writers and changes of each, of one resource: enough for a lost update to show. */
+const WRITERS = 4;
+const CHANGES = 25;
 
 /** The longest names the service lets through. */
 const LONGEST_RESOURCE_ID = 512;
@@ -67,6 +80,7 @@ export function refCountStorageContract(
         { nodeId: 'b' },
         { nodeId: 'c', sinceMs: 0 },
       ];
+      if (fixture.keepsOwnTimes) return;
       await storage.setRefCount('layer', { count: 3, nodes });
       const times = (await storage.getRefCount('layer'))?.nodes.map((node) => node.sinceMs);
       assert.deepEqual(
@@ -107,12 +121,11 @@ export function refCountStorageContract(
       await Promise.all(resources.map((resource) => expectNodes(storage, resource, [`of ${resource}`])));
     });
 
-    it('takes any name for a resource and for a node', async (storage) => {
-      for (const name of STRANGE_NAMES) assert.equal(await storage.getRefCount(name), undefined, name);
-      for (const name of STRANGE_NAMES)
-        await storage.setRefCount(name, countOf(name, ...STRANGE_NAMES.filter(not(name))));
-      for (const name of STRANGE_NAMES)
-        await expectNodes(storage, name, [name, ...STRANGE_NAMES.filter(not(name))]);
+    it('takes any name for a resource and for a node', async (storage, fixture) => {
+      const names = strangeNames(fixture);
+      for (const name of names) assert.equal(await storage.getRefCount(name), undefined, name);
+      for (const name of names) await storage.setRefCount(name, countOf(name, ...names.filter(not(name))));
+      for (const name of names) await expectNodes(storage, name, [name, ...names.filter(not(name))]);
     });
 
     it('takes the longest names and tells them apart to the last character', async (storage) => {
@@ -126,8 +139,8 @@ export function refCountStorageContract(
       }
     });
 
-    it('keeps many nodes on one resource', async (storage) => {
-      const nodes = Array.from({ length: MANY_NODES }, (_, at) => `node-${at}`);
+    it('keeps many nodes on one resource', async (storage, { maxNodes = MANY_NODES }) => {
+      const nodes = Array.from({ length: maxNodes }, (_, at) => `node-${at}`);
       await storage.setRefCount('base', countOf(...nodes));
       await expectNodes(storage, 'base', nodes);
     });
@@ -174,17 +187,66 @@ export function refCountStorageContract(
       await expectListed(storage, 'b', ['one']);
     });
 
+    it('adds and removes single nodes, if it can', async (storage) => {
+      if (!storage.addNode || !storage.removeNode) return assertNeither(storage);
+      await storage.addNode('layer', { nodeId: 'b', sinceMs: 1 });
+      await storage.addNode('layer', { nodeId: 'a', sinceMs: 2 });
+      const before = await storage.getRefCount('layer');
+      await storage.addNode('layer', { nodeId: 'b', sinceMs: 3 });
+      assert.deepEqual(await storage.getRefCount('layer'), before, 'nothing has changed');
+      await expectNodes(storage, 'layer', ['b', 'a']);
+      await expectListed(storage, 'a', ['layer']);
+      assert.equal(await storage.removeNode('layer', 'b'), true);
+      assert.equal(await storage.removeNode('layer', 'b'), false, 'b is gone already');
+      await expectNodes(storage, 'layer', ['a']);
+      assert.equal(await storage.removeNode('layer', 'a'), true);
+      assert.equal(await storage.getRefCount('layer'), undefined);
+      assert.equal(await storage.removeNode('never there', 'a'), false);
+    });
+
+    it('adds and removes after the count was set as a whole, if it can', async (storage, fixture) => {
+      if (!storage.addNode || !storage.removeNode) return;
+      await storage.setRefCount('layer', countOf('b', 'c'));
+      await storage.addNode('layer', { nodeId: 'c' });
+      await storage.addNode('layer', { nodeId: 'a' });
+      await storage.removeNode('layer', 'b');
+      await expectNodes(storage, 'layer', ['c', 'a']);
+      for (const nodeId of strangeNames(fixture)) await storage.addNode('strange', { nodeId });
+      await expectNodes(storage, 'strange', strangeNames(fixture));
+    });
+
+    it('loses no change of several writers at once, if it can be shared', async (storage, fixture) => {
+      const { addNode, removeNode } = storage;
+      if (!addNode || !removeNode) return;
+      const writers = [storage];
+      while (writers.length < WRITERS) writers.push((await fixture.another?.()) ?? storage);
+      const names = (kind: string, at: number) =>
+        Array.from({ length: CHANGES }, (_, n) => `${kind}-${at}-${n}`);
+      for (const at of writers.keys())
+        for (const nodeId of names('old', at)) await addNode.call(storage, 'layer', { nodeId });
+      await Promise.all(
+        writers.flatMap((writer, at) => [
+          ...names('new', at).map((nodeId) => writer.addNode?.('layer', { nodeId })),
+          ...names('old', at).map((nodeId) => writer.removeNode?.('layer', nodeId)),
+        ]),
+      );
+      const kept = (await storage.getRefCount('layer'))?.nodes.map(({ nodeId }) => nodeId) ?? [];
+      assert.deepEqual(kept.toSorted(), [...writers.keys()].flatMap((at) => names('new', at)).toSorted());
+      await Promise.all(writers.map((writer) => writer.addNode?.('another', { nodeId: 'same' })));
+      await expectNodes(storage, 'another', ['same']);
+    });
+
     it('has everything again after reopening, if it outlives its process', async (storage, fixture) => {
       if (!fixture.reopen) return;
       await storage.setRefCount('kept', countOf('b', 'a'));
-      for (const name of STRANGE_NAMES) await storage.setRefCount(name, countOf(name));
+      for (const name of strangeNames(fixture)) await storage.setRefCount(name, countOf(name));
       await storage.setRefCount('replaced', countOf('a', 'b'));
       await storage.setRefCount('replaced', countOf('c'));
       await storage.setRefCount('deleted', countOf('a'));
       await storage.deleteRefCount('deleted');
       const reopened = await fixture.reopen();
       await expectNodes(reopened, 'kept', ['b', 'a']);
-      for (const name of STRANGE_NAMES) await expectNodes(reopened, name, [name]);
+      for (const name of strangeNames(fixture)) await expectNodes(reopened, name, [name]);
       await expectNodes(reopened, 'replaced', ['c']);
       assert.equal(await reopened.getRefCount('deleted'), undefined);
       await expectListed(reopened, 'a', ['kept']);

@@ -1,3 +1,4 @@
+import { contentMutants } from './content-mutants.mjs';
 import { askingMutants } from './core-asking.mjs';
 import { buildingBlockMutants } from './core-building-blocks.mjs';
 import { endingMutants } from './core-ending.mjs';
@@ -16,6 +17,7 @@ export const mutants = [
   ...withTests(CORE_TESTS, [...askingMutants, ...endingMutants, ...livenessMutants, ...buildingBlockMutants]),
   ...managerMutants,
   ...instanceMutants,
+  ...contentMutants,
 ];
 
 function withTests(tests, group) {

@@ -4,7 +4,7 @@ import { errnoOf } from '../errors.js';
 
 /** The part of `node:fs/promises` that the store uses, as a parameter: tests fill the disk and pull the plug here. */
 export interface ContentFileSystem {
-  mkdir(path: string, options: { recursive: true }): Promise<string | undefined>;
+  mkdir(path: string, options: { recursive: boolean }): Promise<string | undefined>;
   open(path: string, flags: 'r' | 'wx'): Promise<ContentFile>;
   readdir(path: string): Promise<string[]>;
   rename(from: string, to: string): Promise<void>;
@@ -49,6 +49,18 @@ export async function makeDirectory(fs: ContentFileSystem, path: string): Promis
   for (let at = dirname(path); ; at = dirname(at)) {
     await syncDirectory(fs, at);
     if (at === wasThere || at === dirname(at)) return;
+  }
+}
+
+/**
+ * Makes one directory unless it is there; it stays once its parent is synced. Not `recursive`, which calls a read-only
+ * file system "no such file".
+ */
+export async function makeOne(fs: ContentFileSystem, path: string): Promise<void> {
+  try {
+    await fs.mkdir(path, { recursive: false });
+  } catch (error) {
+    if (errnoOf(error) !== 'EEXIST') throw error;
   }
 }
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { ContentError } from '../errors.js';
-import { type ContentFile, type ContentFileSystem, ifThere } from './file-system.js';
+import { type ContentFile, type ContentFileSystem, ifThere, makeOne } from './file-system.js';
 import { ABOUT, DATA, Ingest, type IngestAbout, readAbout, removeIngest } from './ingest.js';
 import { type Layout, refName } from './layout.js';
 
@@ -101,8 +101,10 @@ export class Ingests {
 
   private async create(about: IngestAbout, onClosed: () => void): Promise<Ingest> {
     const name = `${refName(about.ref)}.${about.token}.${randomBytes(8).toString('hex')}`;
-    const directory = join(this.layout.ingestsOf(about.nodeId), name);
-    await this.fs.mkdir(directory, { recursive: true });
+    const parent = this.layout.ingestsOf(about.nodeId);
+    const directory = join(parent, name);
+    await makeOne(this.fs, parent);
+    await makeOne(this.fs, directory);
     let data: ContentFile | undefined;
     try {
       await this.describe(join(directory, ABOUT), about);

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { errnoOf } from '../errors.js';
-import { type ContentFileSystem, ifThere, isMissing, syncDirectory } from './file-system.js';
+import { type ContentFileSystem, ifThere, isMissing, makeOne, syncDirectory } from './file-system.js';
 
 const TOKEN = /^\d{1,16}$/;
 
@@ -27,7 +27,7 @@ export class TokenMarks {
     const directory = join(this.directory, hex);
     for (let tries = 1; ; tries++) {
       try {
-        await this.fs.mkdir(directory, { recursive: true });
+        await makeOne(this.fs, directory);
         await this.touch(join(directory, String(token)));
         await syncDirectory(this.fs, directory);
         await syncDirectory(this.fs, this.directory);

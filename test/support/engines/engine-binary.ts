@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, existsSync, readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
 /** What the tests need of the system, and the Debian or Ubuntu packages that have it, newest name first. */
@@ -10,6 +10,7 @@ const PACKAGES = {
   'docker-registry': ['docker-registry'],
   containerd: ['containerd'],
   ctr: ['containerd'],
+  postgres: ['postgresql'],
 } as const;
 
 export type Engine = keyof typeof PACKAGES;
@@ -58,8 +59,17 @@ function howToInstall(engine: Engine): string {
 }
 
 function findBinary(engine: Engine): string | undefined {
-  const directories = [...(process.env['PATH'] ?? '').split(delimiter), ...MORE_DIRECTORIES];
+  const path = (process.env['PATH'] ?? '').split(delimiter);
+  const directories = [...path, ...MORE_DIRECTORIES, ...postgresDirectories()];
   return directories.map((directory) => join(directory, engine)).find(isExecutable);
+}
+
+/** Debian keeps the versions side by side, out of everybody's path; the newest first. */
+function postgresDirectories(): string[] {
+  const root = '/usr/lib/postgresql';
+  if (!existsSync(root)) return [];
+  const versions = readdirSync(root).toSorted((a, b) => Number(b) - Number(a));
+  return versions.map((version) => join(root, version, 'bin'));
 }
 
 function isExecutable(path: string): boolean {

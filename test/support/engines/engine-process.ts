@@ -23,14 +23,15 @@ export class EngineProcess {
     }
   }
 
-  /** `answers`: whether it serves already, once it listens. */
+  /** `answers`: whether it serves already, once it listens. `owner`: for engines that refuse to run as root. */
   static async start(
     binary: string,
     args: readonly string[],
     address: number | string,
     answers: () => Promise<boolean>,
+    owner?: { readonly uid: number; readonly gid: number },
   ): Promise<EngineProcess> {
-    const child = spawn(binary, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(binary, args, { stdio: ['ignore', 'pipe', 'pipe'], ...owner });
     const engine = new EngineProcess(child, address);
     const kill = () => child.kill('SIGKILL');
     process.once('exit', kill);
