@@ -115,12 +115,13 @@ export class WriteStream implements WriteCall {
     return this.response(action);
   }
 
-  /** Its offset says nothing: where the blob turned up while the lock was waited for it is still the one that was told first. */
+  /** The ref is free when it is answered. Its offset says nothing: where the blob turned up while the lock was waited for it is still the one that was told first. */
   private async commit(request: WriteRequest, flight: Flight): Promise<WriteResponse> {
     if (request.data.length > 0) await this.write(request, flight);
     const must = { digest: this.expected === '' ? undefined : this.expected, total: this.wish.total };
     const { digest, size } = await flight.commit({ ...must, labels: request.labels });
     this.updatedAtMs = Date.now();
+    await this.close();
     return { ...this.response(request.action), offset: size, total: size, digest };
   }
 

@@ -7,6 +7,7 @@ import {
   type ServerWritableStream,
 } from '@grpc/grpc-js';
 import {
+  ACTION,
   type Info,
   type ReadRequest,
   type ReadResponse,
@@ -84,6 +85,8 @@ async function answerAll(
   stream: ServerDuplexStream<WriteRequest, WriteResponse>,
   writing: WriteCall,
 ): Promise<void> {
-  for await (const request of stream.iterator({ destroyOnReturn: false }))
-    stream.write(await writing.answer(request as WriteRequest));
+  for await (const request of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<WriteRequest>) {
+    stream.write(await writing.answer(request));
+    if (request.action === ACTION.commit) return;
+  }
 }
