@@ -164,7 +164,7 @@ describe('writing', () => {
   it('what is there already is committed without being written', async () => {
     const one = blob();
     await store(one);
-    const again = { ...one, ref: `${one.ref.replace('demo/', 'other/')}` };
+    const again = { ...one, ref: one.ref.replace('demo/', 'other/') };
     const writing = client.write();
     await writing.ask({ action: 0, ref: again.ref, total: one.size });
     expect(await writing.stat()).toMatchObject({ offset: one.size, digest: one.digest });

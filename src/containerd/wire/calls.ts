@@ -76,7 +76,7 @@ export function bidirectional(
         () => stream.end(),
         (error: unknown) => stream.cancelled || stream.emit('error', statusOf(error)),
       )
-      .finally(() => writing.close())
+      .then(() => writing.close())
       .catch(() => undefined);
   };
 }
