@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Cluster, type Node, type PushedImage } from '../support/containerd/cluster.js';
 import { digestOf } from '../support/registry/image.js';
@@ -88,7 +89,7 @@ describe('garbage collection on a node', () => {
     await fetchBoth();
     await one.plugin.end('SIGKILL');
     await one.plugin.startAgain();
-    expect(await one.containerd.isComplete(image)).toBe(true);
+    while (!(await one.containerd.isComplete(image).catch(() => false))) await delay(100);
     for (const digest of digests) expect(await sha256Of(one, digest)).toBe(digest);
     await remove(one, image);
     await remove(two, image);
