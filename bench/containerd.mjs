@@ -4,6 +4,8 @@ import { mkdirSync } from 'node:fs';
 import { importTypeScript } from './compile.mjs';
 import { ratio, table } from './support.mjs';
 
+process.setMaxListeners(64); // one for each process that ends with this one
+
 const MB = 1024 * 1024;
 const LAYER_MB = Number(process.env.BENCH_LAYER_MB ?? 200);
 const BIG_LAYER_MB = Number(process.env.BENCH_BIG_LAYER_MB ?? 1024);
