@@ -15,6 +15,7 @@ const ALL = [
   'engine-writes',
   'shards',
   'million',
+  'containerd',
 ];
 const asked = process.argv.slice(2);
 const unknown = asked.filter((name) => !ALL.includes(name));

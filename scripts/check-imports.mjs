@@ -29,7 +29,8 @@ const ROOMS = {
       'refcount/reference-count.ts',
     ],
   },
-  cli: { rooms: ['client', 'serve.ts'] },
+  containerd: { rooms: ['client', 'content'] },
+  cli: { rooms: ['client', 'containerd', 'serve.ts'] },
 };
 
 const PORTS = new Set([

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { containerdPluginCommand } from './commands/containerd-plugin.js';
 import { demoCommand } from './commands/demo.js';
 import { locksCommand } from './commands/locks.js';
 import { refsCommand } from './commands/refs.js';
@@ -32,6 +33,7 @@ export function holdfast(): Command {
     watchCommand(),
     refsCommand(),
     releaseCommand(),
+    containerdPluginCommand(),
     demoCommand(),
   ];
   for (const command of commands) program.addCommand(command);

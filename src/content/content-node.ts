@@ -17,6 +17,8 @@ export interface ContentNodeOptions {
   readonly client: LockClient;
   /** Only with `REFCOUNT_MODE=client`: where this side counts. Default: the server counts. */
   readonly refs?: RefCountManager | undefined;
+  /** Whether somebody uses a blob whom nobody counts yet. A delete asks when the blob is out of sight already, and puts it back. */
+  readonly isMarked?: ((digest: string) => Promise<boolean>) | undefined;
 }
 
 export interface OpenOptions extends LockOptions {
@@ -55,12 +57,12 @@ export class ContentNode {
   private readonly locks: ContentLocks;
   private readonly remover: Remover;
 
-  constructor({ store, client, refs }: ContentNodeOptions) {
+  constructor({ store, client, refs, isMarked = async () => false }: ContentNodeOptions) {
     this.store = store;
     this.nodeId = client.nodeId;
     this.refs = refs ? new OwnReferences(refs, client.nodeId, store) : new ServerReferences(client);
     this.locks = new ContentLocks(client, store, refs === undefined);
-    this.remover = new Remover(store, this.locks, this.refs, client);
+    this.remover = new Remover(store, this.locks, this.refs, client, isMarked);
   }
 
   /**

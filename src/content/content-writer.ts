@@ -85,6 +85,18 @@ export class ContentWriter implements AsyncDisposable {
     });
   }
 
+  /** Throws away what was written, to begin again. */
+  restart(): Promise<void> {
+    return this.inTurn(async () => {
+      this.assertOpen();
+      try {
+        await this.ingest.restart();
+      } catch (cause) {
+        throw ContentError.from(`beginning ${this.ref} again`, cause);
+      }
+    });
+  }
+
   /** Verifies, publishes and reports. `digest` and `size`: what the bytes must be, if that was not said before. */
   async commit(must: { readonly digest?: string; readonly size?: number } = {}): Promise<BlobInfo> {
     await this.inTurn(async () => {

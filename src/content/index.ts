@@ -10,6 +10,7 @@ export { type BlobInfo, ContentStore, type ContentStoreOptions } from './store/c
 export { type ContentFile, type ContentFileSystem } from './store/file-system.js';
 export { Ingest, type IngestAbout } from './store/ingest.js';
 export { type IngestStatus } from './store/ingests.js';
+export { nodeName } from './store/layout.js';
 export { MemoryRefCountStorage } from '../refcount/memory-ref-count-storage.js';
 export {
   type OperationResult,

@@ -38,6 +38,7 @@ export class Remover {
     private readonly locks: ContentLocks,
     private readonly refs: References,
     private readonly client: LockClient,
+    private readonly isMarked: (digest: string) => Promise<boolean>,
   ) {}
 
   /** Out of sight, asked once more, gone: in this order. */
@@ -100,6 +101,11 @@ export class Remover {
   private async assertCurrentOr(hold: Hold, undo: () => Promise<void>): Promise<void> {
     try {
       await this.locks.assertCurrent(hold);
+      if (await this.isMarked(hold.resourceId))
+        throw new ContentError(
+          'IN_USE',
+          `${hold.resourceId} is used by a node that could not be counted yet.`,
+        );
     } catch (error) {
       await undo();
       throw error;

@@ -126,6 +126,7 @@ export class FaultyDisk implements ContentFileSystem {
         this.writing(path, () => file.write(from, offset, length, position)),
       readFile: (encoding) => this.alive(() => file.readFile(encoding)),
       writeFile: (text) => this.writing(path, () => file.writeFile(text)),
+      truncate: (length) => this.writing(path, () => file.truncate(length)),
       stat: () => this.alive(() => file.stat()),
       sync: () =>
         this.step(`sync ${path}`, async () => {

@@ -1,8 +1,10 @@
+import { randomBytes } from 'node:crypto';
 import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import ts from 'typescript';
 
-const ROOT = resolve(import.meta.dirname, '../..');
+/** Of the project: everything is run from there, and this file may be compiled itself. */
+const ROOT = process.cwd();
 
 /** Below node_modules, so that imports of packages resolve, and out of the way of git and linters. */
 const CACHE = join(ROOT, 'node_modules/.cache/holdfast-test');
@@ -15,7 +17,7 @@ const OPTIONS: ts.CompilerOptions = {
   emitDecoratorMetadata: true,
 };
 
-const directory = join(CACHE, String(process.pid));
+const directory = join(CACHE, `${process.pid}-${randomBytes(4).toString('hex')}`);
 const transpiled = new Set<string>();
 let copies = 0;
 
@@ -70,7 +72,8 @@ function transpile(path: string): void {
   for (const [, imported] of outputText.matchAll(/\b(?:from |import\()'(\.[^']+)\.js'/g)) {
     transpile(join(dirname(path), `${imported}.ts`));
   }
-  for (const [, script] of outputText.matchAll(/'(\.[^']+\.lua)'/g)) copy(join(dirname(path), script!));
+  for (const [, script] of outputText.matchAll(/'(\.[^']+\.(?:lua|proto))'/g))
+    copy(join(dirname(path), script!));
 }
 
 function copy(path: string): void {

@@ -24,6 +24,7 @@ export interface ContentFile {
   readFile(encoding: 'utf8'): Promise<string>;
   writeFile(text: string): Promise<void>;
   stat(): Promise<{ readonly size: number; readonly mtimeMs: number; readonly birthtimeMs: number }>;
+  truncate(length: number): Promise<void>;
   sync(): Promise<void>;
   close(): Promise<void>;
 }

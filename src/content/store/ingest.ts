@@ -28,7 +28,7 @@ const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'])
  * Not for concurrent use. After an error of `write` it is of no use: how much reached the disk is not known.
  */
 export class Ingest {
-  private readonly hash: Hash = createHash('sha256');
+  private hash: Hash = createHash('sha256');
   private written = 0;
   private isOpen = true;
   private digested: string | undefined;
@@ -57,6 +57,14 @@ export class Ingest {
     this.hash.update(data);
     await writing;
     this.written += data.length;
+  }
+
+  /** From the first byte, as if nothing had been written. */
+  async restart(): Promise<void> {
+    if (!this.isOpen) throw new ContentError('CLOSED', `The ingest of ${this.about.ref} was closed.`);
+    await this.file.truncate(0);
+    this.hash = createHash('sha256');
+    this.written = 0;
   }
 
   /** On disk. Nothing can be written after it. */

@@ -9,6 +9,8 @@ const PACKAGES = {
   openssl: ['openssl'],
   postgres: ['postgresql'],
   'docker-registry': ['docker-registry'],
+  containerd: ['containerd'],
+  ctr: ['containerd'],
 } as const;
 
 export type Engine = keyof typeof PACKAGES;

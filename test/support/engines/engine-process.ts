@@ -15,7 +15,8 @@ export class EngineProcess {
 
   private constructor(
     private readonly child: ChildProcess,
-    private readonly port: number,
+    /** A port of the loopback, or the path of a socket. */
+    private readonly address: number | string,
   ) {
     for (const stream of [child.stdout!, child.stderr!]) {
       stream.on('data', (data: Buffer) => (this.output = (this.output + data.toString()).slice(-4000)));
@@ -26,17 +27,21 @@ export class EngineProcess {
   static async start(
     binary: string,
     args: readonly string[],
-    port: number,
+    address: number | string,
     answers: () => Promise<boolean>,
     owner?: { readonly uid: number; readonly gid: number },
   ): Promise<EngineProcess> {
     const child = spawn(binary, args, { stdio: ['ignore', 'pipe', 'pipe'], ...owner });
-    const engine = new EngineProcess(child, port);
+    const engine = new EngineProcess(child, address);
     const kill = () => child.kill('SIGKILL');
     process.once('exit', kill);
     child.once('exit', () => process.off('exit', kill));
     await engine.started(answers);
     return engine;
+  }
+
+  get pid(): number {
+    return this.child.pid!;
   }
 
   /** What it says on its standard output from now on. */
@@ -59,7 +64,7 @@ export class EngineProcess {
 
   private async started(answers: () => Promise<boolean>): Promise<void> {
     const deadline = Date.now() + START_TIMEOUT_MS;
-    while (!((await listens(this.port)) && (await answers()))) {
+    while (!((await listens(this.address)) && (await answers()))) {
       if (this.child.exitCode !== null) throw new Error(`the engine ended at once:\n${this.output}`);
       if (Date.now() > deadline) throw new Error(`the engine does not answer:\n${this.output}`);
       await delay(POLL_MS);
@@ -67,8 +72,8 @@ export class EngineProcess {
   }
 }
 
-async function listens(port: number): Promise<boolean> {
-  const socket = connect(port, '127.0.0.1');
+async function listens(address: number | string): Promise<boolean> {
+  const socket = typeof address === 'string' ? connect(address) : connect(address, '127.0.0.1');
   try {
     await once(socket, 'connect');
     return true;

@@ -1,0 +1,195 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { HoldfastError, RefusedError } from '../../client/index.js';
+import { ContentError, type ContentNode } from '../../content/index.js';
+import { CODE, notFound, RpcError } from '../wire/rpc-error.js';
+import { type Markers } from './markers.js';
+import { type NodeRecord, type NodeRecords } from './node-records.js';
+import { isUnreachable, type ServerLink } from './server-link.js';
+import { Turns } from './turns.js';
+
+/** containerd collects garbage under a lock that its pulls need: a blob another node is busy with is left for the next time. */
+const DELETE_WAIT_MS = 1000;
+
+/** A delete that is held when a node wants to be counted is over in milliseconds, unless its holder died. */
+const COUNT_TRIES = 100;
+const COUNT_PAUSE_MS = 100;
+
+/** How many records are told to the server at once after it was away. */
+const TELLERS = 8;
+
+export interface NodeBlobsParts {
+  readonly node: ContentNode;
+  readonly records: NodeRecords;
+  readonly markers: Markers;
+  readonly link: ServerLink;
+  readonly whenUnreachable: 'proceed' | 'fail';
+  readonly log: (line: string) => void;
+}
+
+/**
+ * What this node uses of the shared store.
+ *
+ * Promises: a blob that containerd was told is there stays there until containerd gives it up, whoever deletes and whichever
+ * process dies at whatever moment. For that its record is on disk before the server can count this node, and goes only when the server
+ * counts it no more; what a dead process has left `claimed` or `leaving` is brought to an end by the next.
+ */
+export class NodeBlobs {
+  /** Writes that rely on the blob, or on becoming its user. */
+  private readonly claims = new Map<string, number>();
+  private readonly turns = new Turns();
+  private readonly node: ContentNode;
+  private readonly records: NodeRecords;
+
+  constructor(private readonly parts: NodeBlobsParts) {
+    this.node = parts.node;
+    this.records = parts.records;
+  }
+
+  used(digest: string): NodeRecord {
+    const record = this.records.used(digest);
+    if (!record) throw notFound(digest);
+    return record;
+  }
+
+  /** Also what is on its way out: containerd is to ask for that again. */
+  listed(): NodeRecord[] {
+    return this.records.all().filter(({ state }) => state !== 'claimed');
+  }
+
+  async relabel(
+    digest: string,
+    change: (labels: NodeRecord['labels']) => NodeRecord['labels'],
+  ): Promise<NodeRecord> {
+    return this.turns.run(digest, async () => {
+      const record = this.used(digest);
+      const changed = { ...record, labels: change(record.labels), updatedAtMs: Date.now() };
+      await this.records.put(changed);
+      return changed;
+    });
+  }
+
+  /** Before anything is done that may make this node a user. */
+  async claim(digest: string): Promise<void> {
+    this.claims.set(digest, this.claimsOf(digest) + 1);
+    await this.turns.run(digest, async () => {
+      const record = this.records.get(digest);
+      if (record && record.state !== 'leaving') return;
+      const now = Date.now();
+      const fresh = { digest, size: 0, createdAtMs: now, updatedAtMs: now, labels: {} };
+      await this.records.put({ ...fresh, ...record, state: 'claimed' });
+    });
+  }
+
+  /** The claim is over. Unless it was settled, whatever the server has counted is taken back. */
+  async unclaim(digest: string): Promise<void> {
+    const left = this.claimsOf(digest) - 1;
+    if (left > 0) this.claims.set(digest, left);
+    else this.claims.delete(digest);
+    if (this.records.get(digest)?.state !== 'claimed') return;
+    await this.leave(digest).catch((error: Error) =>
+      this.parts.log(`${digest} is to be left later: ${error.message}`),
+    );
+  }
+
+  /** The blob is there and this node is counted or marked: containerd may be told. */
+  async settle(digest: string, size: number, labels: NodeRecord['labels']): Promise<void> {
+    await this.turns.run(digest, async () => {
+      const now = Date.now();
+      const known = this.records.used(digest);
+      const createdAtMs = known?.createdAtMs ?? now;
+      const merged = { ...known?.labels, ...labels };
+      await this.records.put({ digest, state: 'used', size, createdAtMs, updatedAtMs: now, labels: merged });
+    });
+  }
+
+  /** Counts this node in, or marks the blob where the server cannot be reached and that is allowed. Then look for the bytes. */
+  async count(digest: string): Promise<void> {
+    try {
+      await this.parts.link.call(() => this.countAtServer(digest));
+      await this.parts.markers.clear(digest);
+    } catch (error) {
+      if (!this.mayProceed(error)) throw error;
+      await this.parts.markers.set(digest);
+    }
+  }
+
+  /** Whether a pull goes on although this went wrong. */
+  mayProceed(error: unknown): boolean {
+    return this.parts.whenUnreachable === 'proceed' && isUnreachable(error);
+  }
+
+  /** containerd has given it up. Throws UNAVAILABLE, and keeps everything, where the server cannot be asked. */
+  async giveUp(digest: string): Promise<void> {
+    const record = this.records.get(digest);
+    if (!record || record.state === 'claimed') throw notFound(digest);
+    await this.leave(digest);
+  }
+
+  /** After the server was away, and at the start: it is told all that this node uses, and what was left is brought to an end. */
+  async reconcile(): Promise<void> {
+    const waiting = this.records.all();
+    const work = async () => {
+      for (let record = waiting.pop(); record; record = waiting.pop()) await this.reconcileOne(record);
+    };
+    await Promise.all(Array.from({ length: TELLERS }, work));
+    for (const digest of await this.parts.markers.own()) {
+      if (this.claimsOf(digest) === 0 && !this.records.used(digest)) await this.parts.markers.clear(digest);
+    }
+  }
+
+  private async reconcileOne({ digest, state }: NodeRecord): Promise<void> {
+    if (this.claimsOf(digest) > 0) return;
+    if (state !== 'used') return this.leave(digest);
+    await this.turns.run(digest, async () => {
+      if (!this.records.used(digest)) return;
+      if (await this.node.store.has(digest)) return this.count(digest);
+      this.parts.log(`${digest} is used by this node and is not in the store: pull it again.`);
+      await this.records.remove(digest);
+    });
+  }
+
+  private async countAtServer(digest: string): Promise<void> {
+    for (let tries = 0; tries < COUNT_TRIES; tries++) {
+      try {
+        await this.parts.link.client.refs.add(digest);
+        return;
+      } catch (error) {
+        if (!(error instanceof RefusedError) || error.code !== 'LOCK_HELD') throw error;
+      }
+      await delay(COUNT_PAUSE_MS);
+    }
+    throw new RpcError(CODE.unavailable, `${digest} is being deleted: try again.`);
+  }
+
+  private async leave(digest: string): Promise<void> {
+    await this.turns.run(digest, async () => {
+      const record = this.records.get(digest);
+      if (!record) return;
+      const isWanted = this.claimsOf(digest) > 0;
+      const state = isWanted ? 'claimed' : 'leaving';
+      if (record.state !== state) await this.records.put({ ...record, state });
+      if (isWanted) return;
+      await this.parts.link.call(() => this.node.release(digest));
+      await this.parts.markers.clear(digest);
+      if (await this.parts.link.call(() => this.removeBytes(digest))) await this.records.remove(digest);
+    });
+  }
+
+  /** False: somebody is busy with it. */
+  private async removeBytes(digest: string): Promise<boolean> {
+    if (!(await this.node.store.info(digest))) return true;
+    try {
+      await this.node.delete(digest, { waitMs: DELETE_WAIT_MS });
+      return true;
+    } catch (error) {
+      if (error instanceof ContentError && error.code === 'IN_USE') return true;
+      if (error instanceof ContentError && error.code === 'STALE') return false;
+      if (error instanceof HoldfastError && error.code === 'WAIT_TIMEOUT') return false;
+      throw error;
+    }
+  }
+
+  private claimsOf(digest: string): number {
+    return this.claims.get(digest) ?? 0;
+  }
+}

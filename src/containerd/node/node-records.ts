@@ -1,0 +1,77 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { removeDurably, writeDurably } from './durable-file.js';
+
+/** What this node knows of a blob in the shared store. */
+export interface NodeRecord {
+  readonly digest: string;
+  /**
+   * `claimed`: a write is under way, the server may count this node already. `used`: containerd was told that it is there.
+   * `leaving`: containerd has given it up; the reference, and with the last one the bytes, are still to go.
+   */
+  readonly state: 'claimed' | 'used' | 'leaving';
+  readonly size: number;
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+const HEX = /^[0-9a-f]{64}$/;
+
+/**
+ * The node's own durable record of what it uses, one small file a blob below the shared directory. Read once at the start;
+ * nobody else writes there.
+ */
+export class NodeRecords {
+  private constructor(
+    private readonly directory: string,
+    private readonly records: Map<string, NodeRecord>,
+  ) {}
+
+  static async open(directory: string): Promise<NodeRecords> {
+    const names = (await ifThere(readdir(directory))) ?? [];
+    const records = new Map<string, NodeRecord>();
+    for (const name of names.filter((name) => HEX.test(name))) {
+      const record = JSON.parse(await readFile(join(directory, name), 'utf8')) as NodeRecord;
+      records.set(record.digest, record);
+    }
+    return new NodeRecords(directory, records);
+  }
+
+  get(digest: string): NodeRecord | undefined {
+    return this.records.get(digest);
+  }
+
+  /** Containerd was told that it is there, and has not given it up. */
+  used(digest: string): NodeRecord | undefined {
+    const record = this.records.get(digest);
+    return record?.state === 'used' ? record : undefined;
+  }
+
+  all(): NodeRecord[] {
+    return [...this.records.values()];
+  }
+
+  async put(record: NodeRecord): Promise<void> {
+    await writeDurably(this.pathOf(record.digest), JSON.stringify(record));
+    this.records.set(record.digest, record);
+  }
+
+  async remove(digest: string): Promise<void> {
+    this.records.delete(digest);
+    await removeDurably(this.pathOf(digest));
+  }
+
+  private pathOf(digest: string): string {
+    return join(this.directory, digest.slice('sha256:'.length));
+  }
+}
+
+async function ifThere<T>(promise: Promise<T>): Promise<T | undefined> {
+  try {
+    return await promise;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,139 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  HoldfastError,
+  type LockClient,
+  ProtocolError,
+  RefusedError,
+  UnavailableError,
+} from '../../client/index.js';
+import { CODE, RpcError } from '../wire/rpc-error.js';
+
+/** From the first try to reach a server that is gone to the next ones. */
+const RETRY_MS = { first: 500, most: 10_000 } as const;
+
+/** A server that takes longer to grant a lock is waited for in the background: containerd is to be served meanwhile. */
+const CHECK_MS = 5000;
+
+/** A server that this plugin cannot work with. */
+export class WrongServerError extends Error {
+  override readonly name = 'WrongServerError';
+  readonly code = 'WRONG_SERVER';
+}
+
+/** Nobody answers. */
+export class UnreachableError extends RpcError {
+  constructor(cause?: unknown) {
+    super(CODE.unavailable, 'Holdfast cannot be reached: try again later.', cause);
+  }
+}
+
+export interface LinkEvents {
+  /** It answers, at first or again, and is of the right kind. */
+  up(): Promise<void>;
+  /** It answers, and is of the wrong kind. */
+  wrong(error: WrongServerError): void;
+  log(line: string): void;
+}
+
+/**
+ * Whether the server answers. Once it did not, nobody waits for it any more: calls fail at once until a try in the background
+ * has reached it again.
+ */
+export class ServerLink {
+  private isUp = false;
+  private readonly closed = new AbortController();
+  private trying: Promise<void> | undefined;
+
+  constructor(
+    readonly client: LockClient,
+    private readonly events: LinkEvents,
+  ) {}
+
+  /** Throws `WrongServerError`. A server that does not answer is waited for in the background. */
+  async open(): Promise<void> {
+    try {
+      await this.check();
+      this.isUp = true;
+    } catch (error) {
+      if (error instanceof WrongServerError) throw error;
+      this.goDown(error);
+      return;
+    }
+    await this.events.up();
+  }
+
+  /** Throws `UnreachableError` if the server does not answer. */
+  async call<T>(task: () => Promise<T>): Promise<T> {
+    if (!this.isUp) throw new UnreachableError();
+    try {
+      return await task();
+    } catch (error) {
+      if (!isUnreachable(error)) throw error;
+      this.goDown(error);
+      throw new UnreachableError(error);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.closed.abort();
+    await this.trying;
+  }
+
+  private goDown(error: unknown): void {
+    this.isUp = false;
+    if (this.trying || this.closed.signal.aborted) return;
+    this.events.log(`Holdfast cannot be reached: ${(error as Error).message}`);
+    this.trying = this.tryUntilUp().finally(() => (this.trying = undefined));
+  }
+
+  private async tryUntilUp(): Promise<void> {
+    const { signal } = this.closed;
+    for (let pauseMs: number = RETRY_MS.first; ; pauseMs = Math.min(2 * pauseMs, RETRY_MS.most)) {
+      try {
+        await delay(pauseMs, undefined, { signal });
+        await this.check();
+        this.isUp = true;
+        this.events.log('Holdfast can be reached again.');
+        await this.events.up();
+        return;
+      } catch (error) {
+        if (signal.aborted) return;
+        if (error instanceof WrongServerError) return this.events.wrong(error);
+        this.isUp = false;
+      }
+    }
+  }
+
+  /** Takes a lock that means nothing: its answer tells how the server isolates. */
+  private async check(): Promise<void> {
+    const resourceId = `containerd-plugin-check-${randomUUID()}`;
+    const { hold, isolation, error } = await this.client.lock(
+      { type: 'check', resourceId },
+      { waitMs: CHECK_MS },
+    );
+    if (!hold) throw error ?? new ProtocolError('A lock that nobody else can have was not granted.');
+    await this.client.unlock(hold, { success: true });
+    if (isolation !== 'resource')
+      throw new WrongServerError(
+        `The server isolates by ${isolation}: a node's pull may run beside another's delete of the same layer. Start it with LOCK_ISOLATION=resource.`,
+      );
+    await this.client.refs.get(resourceId).catch((cause: unknown) => {
+      if (!(cause instanceof RefusedError) && !isDisabled(cause)) throw cause;
+      throw new WrongServerError(
+        'The server does not count references, so that no node may ever delete a layer. Start it with REFCOUNT_MODE=server.',
+      );
+    });
+  }
+}
+
+/** Also when something else answers at its address. */
+export function isUnreachable(error: unknown): boolean {
+  return (
+    error instanceof UnreachableError || error instanceof UnavailableError || error instanceof ProtocolError
+  );
+}
+
+function isDisabled(error: unknown): boolean {
+  return error instanceof HoldfastError && error.code === 'REFCOUNT_DISABLED';
+}

@@ -1,0 +1,36 @@
+import { once } from 'node:events';
+import { lstat, unlink } from 'node:fs/promises';
+import { connect } from 'node:net';
+
+/** Longer paths do not fit into the address of a socket. */
+const MAX_PATH_BYTES = 107;
+
+export class SocketError extends Error {
+  override readonly name = 'SocketError';
+  readonly code = 'SOCKET';
+}
+
+/** Makes room for a socket: what a dead process has left is removed, a living one is not disturbed. */
+export async function clearSocket(path: string): Promise<void> {
+  if (Buffer.byteLength(path) > MAX_PATH_BYTES)
+    throw new SocketError(`${path} is too long for a socket: at most ${MAX_PATH_BYTES} bytes.`);
+  const there = await lstat(path).catch(() => undefined);
+  if (!there) return;
+  if (!there.isSocket())
+    throw new SocketError(`${path} is there and is no socket. Choose another --address.`);
+  if (await isServed(path))
+    throw new SocketError(`${path} is served by another process. Stop it, or choose another --address.`);
+  await unlink(path);
+}
+
+async function isServed(path: string): Promise<boolean> {
+  const socket = connect(path);
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}

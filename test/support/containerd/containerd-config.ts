@@ -1,0 +1,28 @@
+export interface ContainerdPlaces {
+  readonly root: string;
+  readonly state: string;
+  readonly socket: string;
+  /** Of the content plugin; without it containerd keeps its content itself. */
+  readonly pluginSocket?: string;
+}
+
+/** All of containerd's places in a directory of its own, no mounts and no control groups. */
+export function containerdConfig({ root, state, socket, pluginSocket }: ContainerdPlaces): string {
+  const disabled = ['io.containerd.grpc.v1.cri'];
+  if (pluginSocket !== undefined) disabled.push('io.containerd.content.v1.content');
+  const proxy =
+    pluginSocket === undefined
+      ? ''
+      : `[proxy_plugins.holdfast]\n  type = "content"\n  address = ${JSON.stringify(pluginSocket)}\n`;
+  return `version = 2
+root = ${JSON.stringify(root)}
+state = ${JSON.stringify(state)}
+disabled_plugins = ${JSON.stringify(disabled)}
+[grpc]
+  address = ${JSON.stringify(socket)}
+[ttrpc]
+  address = ${JSON.stringify(`${socket}.ttrpc`)}
+[plugins."io.containerd.internal.v1.opt"]
+  path = ${JSON.stringify(`${root}/opt`)}
+${proxy}`;
+}
