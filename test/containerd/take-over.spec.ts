@@ -123,6 +123,6 @@ describe('an interrupted download', () => {
     const log = await cluster.registry.accessLog();
     const again = log.blobFetches(image.name).find(({ digest }) => digest === layer);
     expect(again?.status).toBe(206);
-    expect(again?.bytes).toBeLessThan(3 * MB);
+    expect(again?.bytes).toBeLessThan(4 * MB);
   });
 });
