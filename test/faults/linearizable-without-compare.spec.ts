@@ -20,9 +20,9 @@ const WITHOUT_COMPARE: Readonly<Record<EngineName, Mistake>> = {
     replace: 'elseif false then',
   },
   etcd: {
-    file: 'src/stores/etcd/etcd-state-store.ts',
-    find: 'compare: [isUnchanged(this.keys, marker), ...compare],',
-    replace: 'compare: [isUnchanged(this.keys, marker)],',
+    file: 'src/stores/etcd/etcd-transaction.ts',
+    find: 'compare: writes.map((write) => this.expectationOf(write)),',
+    replace: 'compare: [],',
   },
 };
 
