@@ -193,7 +193,8 @@ describe('A sweep', () => {
       }),
     );
     await dead.client.close();
-    await dead.node.openWriter('unlocked', undefined);
+    const unlocked = await dead.node.openWriter('unlocked', undefined);
+    await unlocked.writer!.close();
     for (const { ref } of [old, held]) await age(directory, ref, 2 * HOUR_MS);
     await age(directory, 'unlocked', 2 * HOUR_MS);
     expect(await node.sweep()).toMatchObject({ removedIngests: [old.ref] });
