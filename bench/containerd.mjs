@@ -1,7 +1,7 @@
 // The content plugin beside containerd's own store: the same image from the same registry, in turns.
 import { join } from 'node:path';
 import { mkdirSync } from 'node:fs';
-import { importTypeScript } from './compile.mjs';
+import { register } from 'node:module';
 import { ratio, table } from './support.mjs';
 
 process.setMaxListeners(64); // one for each process that ends with this one
@@ -11,8 +11,9 @@ const LAYER_MB = Number(process.env.BENCH_LAYER_MB ?? 200);
 const BIG_LAYER_MB = Number(process.env.BENCH_BIG_LAYER_MB ?? 1024);
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3);
 
-const { Cluster } = await importTypeScript('test/support/containerd/cluster.ts');
-const { ContainerdServer } = await importTypeScript('test/support/containerd/containerd-server.ts');
+register('./engines/typescript.mjs', import.meta.url);
+const { Cluster } = await import('../test/support/containerd/cluster.ts');
+const { ContainerdServer } = await import('../test/support/containerd/containerd-server.ts');
 
 const cluster = await Cluster.start({ nodes: 2 });
 let builtIn;

@@ -2,10 +2,10 @@
 // long it takes, with Holdfast and without. What counts as downloaded is what the registry has logged.
 import { fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { register } from 'node:module';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { runnerImport } from 'vite';
 import { ratio, table, temporaryDirectory } from './support.mjs';
 
 const BLOBS = 40;
@@ -18,8 +18,8 @@ const ROUNDS = 5;
 const IMAGE = 'bench/image';
 
 const pathOf = (path) => fileURLToPath(new URL(path, import.meta.url));
-const support = async (name) =>
-  (await runnerImport(pathOf(`../test/support/${name}.ts`), { configFile: false, logLevel: 'error' })).module;
+register('./engines/typescript.mjs', import.meta.url);
+const support = (name) => import(`../test/support/${name}.ts`);
 const { RegistryServer } = await support('registry/registry-server');
 const { SharedLink } = await support('registry/shared-link');
 const { blobsOf, makeImage } = await support('registry/image');

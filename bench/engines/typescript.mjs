@@ -1,5 +1,5 @@
-// Lets Node 20 import the TypeScript of test/support, so that the engines of benchmarks are found and started by the
-// scripts of the tests: `register('./typescript.mjs', import.meta.url)`.
+// Lets Node 20 import the TypeScript of test/support, so that what benchmarks need is found and started by the
+// scripts of the tests: `register('./engines/typescript.mjs', import.meta.url)`.
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';

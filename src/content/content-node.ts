@@ -93,7 +93,10 @@ export class ContentNode {
     }
   }
 
-  /** `openWriter`, `fill` and `commit`; what `fill` throws is reported as failure and thrown again. */
+  /**
+   * `openWriter`, `fill` and `commit`; what `fill` throws is reported as failure and thrown again. An earlier try may have left
+   * all the bytes: then there is nothing to fill. As many but others are of no use, and a source has nothing to add to them.
+   */
   async pull(
     ref: string,
     digest: string,
@@ -104,7 +107,10 @@ export class ContentNode {
     const { writer } = await this.openWriter(ref, digest, total, options);
     if (!writer) return { skipped: true };
     try {
-      await fill(writer);
+      if (writer.digest !== digest) {
+        if (writer.offset === total) await writer.restart();
+        await fill(writer);
+      }
       await writer.commit();
       return { skipped: false };
     } catch (error) {

@@ -1,60 +1,30 @@
-import { type Clock } from '../common/clock.interface.js';
 import { type Command, type ResultOf } from '../core/commands.js';
-import { check } from '../core/invariants.js';
-import { type Policy } from '../core/policy.js';
 import { type Result } from '../core/results.js';
-import { settle, settleResult } from '../core/settle.js';
-import { queueLength, type ResourceState } from '../core/state.js';
+import { settle } from '../core/settle.js';
+import { queueLength } from '../core/state.js';
 import { transition } from '../core/transition.js';
-import { type StateStore, type Write } from '../stores/state-store.interface.js';
-import { StoreError } from '../stores/store.error.js';
-import { type Batch, combine } from './batch.js';
-import { type Committer } from './committer.js';
+import { CommitRounds, type RecordKeeper } from './commit-rounds.js';
 import { type Crowd, isPatient } from './crowd.js';
-import { type CountedReferences } from './counted-references.js';
-import { type Deadlines } from './deadlines.js';
-import { type DeadlinePolicy } from './key-clock.js';
-import { type ReadRecord, readRecord } from './record-reader.js';
-import { headKey } from './records/item-keys.js';
-import { encodeRecord, NO_RECORD, type StoredRecord } from './records/record.js';
-import { type RecentSlots } from './recent-slots.js';
+import { NO_RECORD, type StoredRecord } from './records/record.js';
 import { type Attempt, type PendingCommand, ResourceSlot, Work } from './resource-slot.js';
-
-/** Enough for every instance of a large installation to get in between; then something else is wrong. */
-const MAX_TRIES = 64;
+import { type ShardContext } from './shard-context.js';
 
 /** After the store has failed an expiry it is tried again, no sooner than this: it has enough to do. */
 const RETRY_MS = 1000;
-
-export interface ShardContext {
-  readonly store: StateStore;
-  readonly committer: Committer;
-  /** Only over a shared store: an embedded one is quicker than any crowd. */
-  readonly crowd: Crowd | undefined;
-  readonly clock: Clock;
-  readonly deadlines: Deadlines<ResourceSlot>;
-  readonly policy: Policy & DeadlinePolicy;
-  readonly references: CountedReferences;
-  readonly recent: RecentSlots;
-  partitionOf(resourceId: string): number;
-  newCommitId(): string;
-  /** As `RecordFeed` says. */
-  shownUpTo(partition: number, revision: number): Promise<void>;
-  listingsOf(partition: number): number;
-  /** A record that the feed could not show whole is known now. */
-  caughtUp(slot: ResourceSlot): void;
-}
 
 /**
  * Owns the records of its resources. Commands for one resource are applied one after the other; while a commit is on
  * its way, those that arrive are combined into the next. Resources never wait for each other.
  */
-export class Shard {
+export class Shard implements RecordKeeper {
   /** Waiters in all its queues. */
   waiting = 0;
   private readonly slots = new Map<string, ResourceSlot>();
+  private readonly rounds: CommitRounds;
 
-  constructor(private readonly context: ShardContext) {}
+  constructor(private readonly context: ShardContext) {
+    this.rounds = new CommitRounds(context, this);
+  }
 
   submit<C extends Command>(resourceId: string, command: C): Promise<ResultOf<C>> {
     const slot = this.slotOf(resourceId);
@@ -106,6 +76,23 @@ export class Shard {
     this.take(slot, head === undefined ? NO_RECORD : { state, head, revision, spilled }, revision);
   }
 
+  /** Takes what is known as of this revision, newer or not. */
+  take(slot: ResourceSlot, record: StoredRecord, asOf: number): void {
+    const { deadlines, policy } = this.context;
+    this.waiting += waitersIn(record) - waitersIn(slot.record);
+    slot.adopt(record, asOf, deadlines.now(), policy);
+    deadlines.schedule(slot, slot.nextDeadlineMs(policy));
+    slot.work?.wake?.();
+    if (!slot.isBehind) this.caughtUp(slot, slot.missed);
+  }
+
+  /** Nothing further was missed since the reading began. */
+  caughtUp(slot: ResourceSlot, missed: number): void {
+    if (missed === 0 || slot.missed !== missed) return;
+    slot.missed = 0;
+    this.context.caughtUp(slot);
+  }
+
   /** The feed could not show all of the change with this revision: the record is read until that succeeds. */
   miss(resourceId: string, revision: number): void {
     const slot = this.slotOf(resourceId);
@@ -134,7 +121,7 @@ export class Shard {
     while (work.inbox.length > 0) {
       try {
         if (this.context.crowd) await this.gather(slot, work, this.context.crowd);
-        await this.round(slot, work);
+        await this.rounds.answerSome(slot, work);
       } catch (error) {
         for (const { reject } of work.inbox.splice(0)) reject(error);
       }
@@ -161,157 +148,6 @@ export class Shard {
   private isPatient({ state }: ResourceSlot, { command }: PendingCommand): boolean {
     const { clock, policy } = this.context;
     return isPatient(command, transition(state, command, clock.wallMs(), policy).result);
-  }
-
-  /** Answers at least the first command of the inbox, through one commit or, if there is nothing to write, none. */
-  private async round(slot: ResourceSlot, work: Work): Promise<void> {
-    const { references, committer, partitionOf } = this.context;
-    const { resourceId } = slot;
-    for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const landed = work.inFlight.find(({ revision }) => revision !== undefined);
-      if (landed) return this.land(slot, work, landed, landed.revision!);
-      const loading = references.load(resourceId);
-      const counted = loading && (await loading);
-      const base = slot.record;
-      const state = references.attach(base.state, counted);
-      const batch = this.combine(slot, work, state);
-      if (batch.state === state && !this.isOver(slot)) {
-        if (await this.isCurrent(slot, base)) return this.answer(slot, work, batch, base.revision);
-        continue;
-      }
-      const saving = references.save(resourceId, counted, batch.state.references);
-      if (saving) await saving;
-      const { attempt, writes } = this.attempt(slot, base, batch);
-      work.inFlight.push(attempt);
-      const outcome = await committer.commit(partitionOf(resourceId), writes, batch.results.length);
-      if (outcome.status === 'committed') return this.land(slot, work, attempt, outcome.revision);
-      attempt.isDoubtful = outcome.status === 'unknown';
-      await this.findOwn(work, slot.resourceId, await this.reload(slot));
-    }
-    throw new StoreError(
-      'STORE_UNAVAILABLE',
-      'commit',
-      `resource ${resourceId} was changed by others ${MAX_TRIES} times in a row: try again`,
-    );
-  }
-
-  /**
-   * Finds out whether one of the tries was made after all. If the record is as it was before them, none was; if another
-   * commit has been made since, it may have been made over one of them, and then only the feed can tell. Trying again without
-   * knowing would do twice what was asked for once.
-   */
-  private async findOwn(work: Work, resourceId: string, { record, commitId }: ReadRecord): Promise<void> {
-    const { partitionOf, shownUpTo, listingsOf } = this.context;
-    const partition = partitionOf(resourceId);
-    const own = work.inFlight.find((attempt) => attempt.commitId === commitId);
-    if (own) own.revision = record.revision;
-    const doubtful = work.inFlight.find(
-      ({ isDoubtful, baseRevision }) => isDoubtful && baseRevision !== record.revision,
-    );
-    if (own || !doubtful) return;
-    if (record !== NO_RECORD) await shownUpTo(partition, record.revision);
-    if (record !== NO_RECORD && doubtful.listings === listingsOf(partition)) return;
-    throw new StoreError('STORE_UNAVAILABLE', 'commit', 'the answer of the store was lost: try again');
-  }
-
-  private combine(slot: ResourceSlot, work: Work, state: ResourceState): Batch {
-    const { clock, policy } = this.context;
-    return combine(state, this.prepared(slot, work), clock.wallMs(), policy);
-  }
-
-  /** A waiter that was last written long ago is written again when it asks. */
-  private *prepared(slot: ResourceSlot, work: Work): Iterable<Command> {
-    const { deadlines, policy } = this.context;
-    for (const { command } of work.inbox) {
-      const asks = command.kind === 'acquire' || command.kind === 'claim';
-      const clock = asks ? slot.clockOf(command.type) : undefined;
-      yield asks && clock?.shouldTouch(command.asker, deadlines.now(), policy)
-        ? { ...command, touch: true }
-        : command;
-    }
-  }
-
-  /** Nothing has changed, and yet there is something to write: the end of the record. */
-  private isOver(slot: ResourceSlot): boolean {
-    return slot.isOver(this.context.deadlines.now(), this.context.policy);
-  }
-
-  private attempt(
-    slot: ResourceSlot,
-    base: StoredRecord,
-    batch: Batch,
-  ): { attempt: Attempt; writes: readonly Write[] } {
-    const commitId = this.context.newCommitId();
-    const next = this.context.references.detach(batch.state);
-    const { writes, head, spilled } = encodeRecord(slot.resourceId, base, next, batch.events, commitId);
-    check(writes.length > 0, 'a commit writes something');
-    const listings = this.context.listingsOf(this.context.partitionOf(slot.resourceId));
-    const { revision: baseRevision } = base;
-    const sent = { listings, baseRevision, isDoubtful: false, revision: undefined };
-    return { writes, attempt: { commitId, batch, head, spilled, ...sent } };
-  }
-
-  private land(slot: ResourceSlot, work: Work, attempt: Attempt, revision: number): void {
-    this.adoptOwn(slot, attempt, revision);
-    const { results } = attempt.batch;
-    if (results.every((result, index) => isPatient(work.inbox[index]!.command, result))) {
-      this.context.crowd?.committed(slot);
-    }
-    this.answer(slot, work, attempt.batch, revision);
-  }
-
-  private answer(slot: ResourceSlot, work: Work, batch: Batch, revision: number): void {
-    const nowMs = this.context.deadlines.now();
-    const answered = work.inbox.splice(0, batch.results.length);
-    for (let i = 0; i < answered.length; i++) {
-      const { command, resolve } = answered[i]!;
-      if (command.kind === 'acquire' || command.kind === 'claim') {
-        slot.clockOf(command.type)?.asked(command.asker, nowMs);
-      }
-      resolve(settleResult(batch.results[i]!, revision));
-    }
-  }
-
-  /** An answer that commits nothing must rest on what the store holds now, not on what was last seen of it. */
-  private async isCurrent(slot: ResourceSlot, base: StoredRecord): Promise<boolean> {
-    const { store, partitionOf } = this.context;
-    const { missed } = slot;
-    const [head] = await store.get(partitionOf(slot.resourceId), [headKey(slot.resourceId)]);
-    if ((head?.revision ?? 0) !== base.revision) {
-      await this.reload(slot);
-      return false;
-    }
-    this.caughtUp(slot, missed);
-    return true;
-  }
-
-  /** What the feed has brought since the reading began stays if it is newer. */
-  private async reload(slot: ResourceSlot): Promise<ReadRecord> {
-    const { store, partitionOf } = this.context;
-    const { asOf, missed } = slot;
-    const read = await readRecord(store, partitionOf(slot.resourceId), slot.resourceId);
-    const { record } = read;
-    const overtaken = slot.asOf !== asOf;
-    const differs = overtaken ? record.revision > slot.asOf : record.revision !== slot.revision;
-    if (differs) this.take(slot, record, Math.max(asOf, record.revision));
-    this.caughtUp(slot, missed);
-    return read;
-  }
-
-  /** Nothing further was missed since the reading began. */
-  private caughtUp(slot: ResourceSlot, missed: number): void {
-    if (missed === 0 || slot.missed !== missed) return;
-    slot.missed = 0;
-    this.context.caughtUp(slot);
-  }
-
-  private take(slot: ResourceSlot, record: StoredRecord, asOf: number): void {
-    const { deadlines, policy } = this.context;
-    this.waiting += waitersIn(record) - waitersIn(slot.record);
-    slot.adopt(record, asOf, deadlines.now(), policy);
-    deadlines.schedule(slot, slot.nextDeadlineMs(policy));
-    slot.work?.wake?.();
-    if (!slot.isBehind) this.caughtUp(slot, slot.missed);
   }
 
   private slotOf(resourceId: string): ResourceSlot {

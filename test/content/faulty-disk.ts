@@ -27,6 +27,7 @@ export class FaultyDisk implements ContentFileSystem {
   private readonly entries = new Map<string, Undo[]>();
   /** Files with bytes that were not synced, and how many were. */
   private readonly bytes = new Map<string, number>();
+  private readonly handles = new Set<nodeFs.FileHandle>();
   private readonly shadow = mkdtempSync(join(tmpdir(), 'holdfast-shadow-'));
   private shadows = 0;
 
@@ -120,6 +121,7 @@ export class FaultyDisk implements ContentFileSystem {
   }
 
   private fileOf(path: string, file: nodeFs.FileHandle): ContentFile {
+    this.handles.add(file);
     return {
       read: (into, offset, length, position) => this.alive(() => file.read(into, offset, length, position)),
       write: (from, offset, length, position) =>
@@ -134,7 +136,10 @@ export class FaultyDisk implements ContentFileSystem {
           this.bytes.delete(path);
           this.entries.delete(path);
         }),
-      close: () => file.close(),
+      close: () => {
+        this.handles.delete(file);
+        return file.close();
+      },
     };
   }
 
@@ -152,16 +157,18 @@ export class FaultyDisk implements ContentFileSystem {
     this.assertAlive();
     this.steps.push(name);
     await this.onStep(name, this.steps.length);
-    if (this.steps.length === this.crashAt && !this.crashesAfter) throw this.end();
+    if (this.steps.length === this.crashAt && !this.crashesAfter) throw await this.end();
     const done = await Promise.allSettled([task()]);
-    if (this.steps.length === this.crashAt) throw this.end();
+    if (this.steps.length === this.crashAt) throw await this.end();
     if (done[0].status === 'rejected') throw done[0].reason;
     return done[0].value;
   }
 
-  private end(): Crash {
+  /** With a process go the files it has open. */
+  private async end(): Promise<Crash> {
     this.crashAt = 0;
     this.onCrash();
+    await Promise.all([...this.handles].map((file) => file.close()));
     return new Crash();
   }
 

@@ -188,8 +188,9 @@ describe('A writer', () => {
 
   it('is one for a ref in a process', async () => {
     const { node } = await nodeOf(await isolating(), directoryOf());
-    await node.openWriter('ref', undefined);
+    const { writer } = await node.openWriter('ref', undefined);
     await expect(node.openWriter('ref', undefined)).rejects.toMatchObject({ code: 'REF_BUSY' });
+    await writer!.close();
   });
 
   it('asks again, saying that the bytes are absent, where the server says skip and there are none', async () => {

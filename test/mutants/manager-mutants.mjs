@@ -1,4 +1,5 @@
 const SHARD = 'src/locking/shard.ts';
+const ROUNDS = 'src/locking/commit-rounds.ts';
 const SLOT = 'src/locking/resource-slot.ts';
 const FEED = 'src/locking/record-feed.ts';
 const LISTING = 'src/locking/record-listing.ts';
@@ -70,7 +71,7 @@ const resting = [
 const committing = [
   {
     name: 'a conflict is noticed',
-    file: SHARD,
+    file: ROUNDS,
     find: "if (outcome.status === 'committed') return this.land(slot, work, attempt, outcome.revision);",
     replace:
       "if (outcome.status !== 'unknown') return this.land(slot, work, attempt, outcome.revision ?? 1);",
@@ -78,7 +79,7 @@ const committing = [
   },
   {
     name: 'a conflict is noticed by any history',
-    file: SHARD,
+    file: ROUNDS,
     find: "if (outcome.status === 'committed') return this.land(slot, work, attempt, outcome.revision);",
     replace:
       "if (outcome.status !== 'unknown') return this.land(slot, work, attempt, outcome.revision ?? 1);",
@@ -86,7 +87,7 @@ const committing = [
   },
   {
     name: 'an unknown commit is not taken for one that was made',
-    file: SHARD,
+    file: ROUNDS,
     find: "if (outcome.status === 'committed') return this.land(slot, work, attempt, outcome.revision);",
     replace:
       "if (outcome.status !== 'conflict') return this.land(slot, work, attempt, outcome.revision ?? 1);",
@@ -94,28 +95,28 @@ const committing = [
   },
   {
     name: 'a writer recognises its own commit',
-    file: SHARD,
+    file: ROUNDS,
     find: 'if (own) own.revision = record.revision;',
     replace: '',
     tests: [STORE_SPEC, MANAGERS],
   },
   {
     name: 'a writer recognises also an earlier try of its own',
-    file: SHARD,
+    file: ROUNDS,
     find: 'const own = work.inFlight.find((attempt) => attempt.commitId === commitId);',
     replace: 'const own = work.inFlight.slice(-1).find((last) => last.commitId === commitId);',
     tests: [STORE_SPEC, MANAGERS],
   },
   {
     name: 'an answer that commits nothing rests on a linearizable get',
-    file: SHARD,
+    file: ROUNDS,
     find: 'if (await this.isCurrent(slot, base)) return',
     replace: 'return',
     tests: [STORE_SPEC],
   },
   {
     name: 'an answer that commits nothing rests on a linearizable get, in any history',
-    file: SHARD,
+    file: ROUNDS,
     find: 'if (await this.isCurrent(slot, base)) return',
     replace: 'return',
     tests: [MANAGERS],
@@ -150,7 +151,7 @@ const committing = [
   },
   {
     name: 'commands that arrive together are combined',
-    file: SHARD,
+    file: ROUNDS,
     find: 'for (const { command } of work.inbox) {',
     replace: 'for (const { command } of work.inbox.slice(0, 1)) {',
     tests: [MANAGER_SPEC],
@@ -204,7 +205,7 @@ const following = [
   },
   {
     name: 'a reading that was overtaken by the feed does not undo it',
-    file: SHARD,
+    file: ROUNDS,
     find: 'const overtaken = slot.asOf !== asOf;',
     replace: 'const overtaken = false;',
     tests: [STORE_SPEC],
@@ -274,14 +275,14 @@ const following = [
   },
   {
     name: 'a commit of which nobody knows is not made again before the feed has shown what became of it',
-    file: SHARD,
+    file: ROUNDS,
     find: '    if (record !== NO_RECORD) await shownUpTo(partition, record.revision);\n',
     replace: '',
     tests: [STORE_SPEC],
   },
   {
     name: 'a commit of which nobody knows is not made again when the feed has a gap',
-    file: SHARD,
+    file: ROUNDS,
     find: 'doubtful.listings === listingsOf(partition)',
     replace: 'true',
     tests: [STORE_SPEC],
@@ -341,14 +342,14 @@ const expiring = [
   },
   {
     name: 'a request that writes nothing postpones the drop of its waiter',
-    file: SHARD,
+    file: ROUNDS,
     find: 'slot.clockOf(command.type)?.asked(command.asker, nowMs);',
     replace: '',
     tests: [DEADLINES_SPEC],
   },
   {
     name: 'a waiter is written again after half of its time',
-    file: SHARD,
+    file: ROUNDS,
     find: '? { ...command, touch: true }',
     replace: '? command',
     tests: [DEADLINES_SPEC],
@@ -412,7 +413,7 @@ const expiring = [
   },
   {
     name: 'an empty record is dropped in the end',
-    file: SHARD,
+    file: ROUNDS,
     find: 'if (batch.state === state && !this.isOver(slot)) {',
     replace: 'if (batch.state === state) {',
     tests: [MANAGER_SPEC],
@@ -472,7 +473,7 @@ const storing = [
   },
   {
     name: 'counts are written before the commit',
-    file: SHARD,
+    file: ROUNDS,
     find: '      if (saving) await saving;\n',
     replace: '      void saving?.catch(() => undefined);\n',
     tests: [COUNTED_SPEC],

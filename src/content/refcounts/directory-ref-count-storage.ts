@@ -16,6 +16,7 @@ import {
   makeOne,
   realFileSystem,
   syncDirectory,
+  statIfThere,
 } from '../store/file-system.js';
 import { decodeReference, encodeReference, type StoredReference } from './stored-reference.js';
 
@@ -111,9 +112,8 @@ export class DirectoryRefCountStorage implements RefCountStorage {
     await makeDirectory(this.fs, this.temporary);
     for (const name of await this.fs.readdir(this.temporary)) {
       const path = join(this.temporary, name);
-      const file = await ifThere(this.fs.open(path, 'r'));
-      const writtenAtMs = (await file?.stat().finally(() => void file.close()))?.mtimeMs ?? Infinity;
-      if (Date.now() - writtenAtMs > LEFT_AFTER_MS) await ifThere(this.fs.unlink(path));
+      const { mtimeMs = Infinity } = (await statIfThere(this.fs, path)) ?? {};
+      if (Date.now() - mtimeMs > LEFT_AFTER_MS) await ifThere(this.fs.unlink(path));
     }
   }
 

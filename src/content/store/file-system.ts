@@ -13,6 +13,11 @@ export interface ContentFileSystem {
   rmdir(path: string): Promise<void>;
 }
 
+export interface FileStat {
+  readonly size: number;
+  readonly mtimeMs: number;
+}
+
 export interface ContentFile {
   read(into: Uint8Array, offset: number, length: number, position: number): Promise<{ bytesRead: number }>;
   write(
@@ -23,7 +28,7 @@ export interface ContentFile {
   ): Promise<{ bytesWritten: number }>;
   readFile(encoding: 'utf8'): Promise<string>;
   writeFile(text: string): Promise<void>;
-  stat(): Promise<{ readonly size: number; readonly mtimeMs: number; readonly birthtimeMs: number }>;
+  stat(): Promise<FileStat>;
   truncate(length: number): Promise<void>;
   sync(): Promise<void>;
   close(): Promise<void>;
@@ -71,6 +76,16 @@ export async function ifThere<T>(promise: Promise<T>): Promise<T | undefined> {
   } catch (error) {
     if (isMissing(error)) return undefined;
     throw error;
+  }
+}
+
+export async function statIfThere(fs: ContentFileSystem, path: string): Promise<FileStat | undefined> {
+  const file = await ifThere(fs.open(path, 'r'));
+  if (!file) return undefined;
+  try {
+    return await file.stat();
+  } finally {
+    await file.close();
   }
 }
 

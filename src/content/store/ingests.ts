@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { ContentError } from '../errors.js';
-import { type ContentFile, type ContentFileSystem, ifThere, makeOne } from './file-system.js';
+import { type ContentFile, type ContentFileSystem, ifThere, makeOne, statIfThere } from './file-system.js';
 import { ABOUT, DATA, Ingest, type IngestAbout, readAbout, removeIngest } from './ingest.js';
 import { isNodeName, type Layout, refName } from './layout.js';
 
@@ -47,11 +47,7 @@ export class Ingests {
     try {
       const earlier = await this.find(about.nodeId, about.ref);
       const ingest = await this.create(about, () => this.active.delete(key));
-      const usable = earlier
-        .filter((one) => isContinuation(one, about))
-        .sort((a, b) => b.offset - a.offset)[0];
-      if (usable) await this.copy(usable, ingest);
-      for (const { directory } of earlier) await removeIngest(this.fs, directory);
+      await this.inherit(ingest, earlier);
       return ingest;
     } catch (error) {
       this.active.delete(key);
@@ -89,19 +85,9 @@ export class Ingests {
 
   private async look(directory: string): Promise<StoredIngest> {
     const about = await readAbout(this.fs, directory);
-    const data = await this.stat(join(directory, DATA));
-    const { mtimeMs = 0 } = data ?? (await this.stat(directory)) ?? {};
+    const data = await statIfThere(this.fs, join(directory, DATA));
+    const { mtimeMs = 0 } = data ?? (await statIfThere(this.fs, directory)) ?? {};
     return { directory, about, offset: data?.size ?? 0, updatedAtMs: mtimeMs };
-  }
-
-  private async stat(path: string): Promise<{ size: number; mtimeMs: number } | undefined> {
-    const file = await ifThere(this.fs.open(path, 'r'));
-    if (!file) return undefined;
-    try {
-      return await file.stat();
-    } finally {
-      await file.close();
-    }
   }
 
   private async create(about: IngestAbout, onClosed: () => void): Promise<Ingest> {
@@ -131,6 +117,25 @@ export class Ingests {
     }
   }
 
+  /** The bytes of the longest of them that is of the same blob; then they have served. */
+  private async inherit(ingest: Ingest, earlier: readonly StoredIngest[]): Promise<void> {
+    const usable = earlier
+      .filter((one) => isContinuation(one, ingest.about))
+      .sort((a, b) => b.offset - a.offset)[0];
+    try {
+      if (usable) await this.copy(usable, ingest);
+    } catch (error) {
+      await ingest.remove().catch(() => undefined);
+      throw error;
+    }
+    try {
+      for (const { directory } of earlier) await removeIngest(this.fs, directory);
+    } catch (error) {
+      await ingest.close().catch(() => undefined);
+      throw error;
+    }
+  }
+
   private async copy({ directory }: StoredIngest, ingest: Ingest): Promise<void> {
     const file = await this.fs.open(join(directory, DATA), 'r');
     try {
@@ -140,9 +145,6 @@ export class Ingests {
         if (bytesRead === 0) return;
         await ingest.write(buffer.subarray(0, bytesRead));
       }
-    } catch (error) {
-      await ingest.remove().catch(() => undefined);
-      throw error;
     } finally {
       await file.close();
     }

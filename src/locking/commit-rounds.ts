@@ -1,0 +1,169 @@
+import { type Command } from '../core/commands.js';
+import { check } from '../core/invariants.js';
+import { settleResult } from '../core/settle.js';
+import { type ResourceState } from '../core/state.js';
+import { type Write } from '../stores/state-store.interface.js';
+import { StoreError } from '../stores/store.error.js';
+import { type Batch, combine } from './batch.js';
+import { isPatient } from './crowd.js';
+import { type ReadRecord, readRecord } from './record-reader.js';
+import { headKey } from './records/item-keys.js';
+import { encodeRecord, NO_RECORD, type StoredRecord } from './records/record.js';
+import { type Attempt, type ResourceSlot, type Work } from './resource-slot.js';
+import { type ShardContext } from './shard-context.js';
+
+/** Enough for every instance of a large installation to get in between; then something else is wrong. */
+const MAX_TRIES = 64;
+
+/** Whoever owns the records: told what a round has read or written. */
+export interface RecordKeeper {
+  take(slot: ResourceSlot, record: StoredRecord, asOf: number): void;
+  adoptOwn(slot: ResourceSlot, attempt: Attempt, revision: number): void;
+  caughtUp(slot: ResourceSlot, missed: number): void;
+}
+
+/**
+ * One commit at a time for a resource: what its inbox asks for is combined, written over what was last seen of the record,
+ * and answered once the store has said what became of it.
+ */
+export class CommitRounds {
+  constructor(
+    private readonly context: ShardContext,
+    private readonly keeper: RecordKeeper,
+  ) {}
+
+  /** Answers at least the first command of the inbox, through one commit or, if there is nothing to write, none. */
+  async answerSome(slot: ResourceSlot, work: Work): Promise<void> {
+    const { references, committer, partitionOf } = this.context;
+    const { resourceId } = slot;
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      const landed = work.inFlight.find(({ revision }) => revision !== undefined);
+      if (landed) return this.land(slot, work, landed, landed.revision!);
+      const loading = references.load(resourceId);
+      const counted = loading && (await loading);
+      const base = slot.record;
+      const state = references.attach(base.state, counted);
+      const batch = this.combine(slot, work, state);
+      if (batch.state === state && !this.isOver(slot)) {
+        if (await this.isCurrent(slot, base)) return this.answer(slot, work, batch, base.revision);
+        continue;
+      }
+      const saving = references.save(resourceId, counted, batch.state.references);
+      if (saving) await saving;
+      const { attempt, writes } = this.attempt(slot, base, batch);
+      work.inFlight.push(attempt);
+      const outcome = await committer.commit(partitionOf(resourceId), writes, batch.results.length);
+      if (outcome.status === 'committed') return this.land(slot, work, attempt, outcome.revision);
+      attempt.isDoubtful = outcome.status === 'unknown';
+      await this.findOwn(work, slot.resourceId, await this.reload(slot));
+    }
+    throw new StoreError(
+      'STORE_UNAVAILABLE',
+      'commit',
+      `resource ${resourceId} was changed by others ${MAX_TRIES} times in a row: try again`,
+    );
+  }
+
+  /**
+   * Finds out whether one of the tries was made after all. If the record is as it was before them, none was; if another
+   * commit has been made since, it may have been made over one of them, and then only the feed can tell. Trying again without
+   * knowing would do twice what was asked for once.
+   */
+  private async findOwn(work: Work, resourceId: string, { record, commitId }: ReadRecord): Promise<void> {
+    const { partitionOf, shownUpTo, listingsOf } = this.context;
+    const partition = partitionOf(resourceId);
+    const own = work.inFlight.find((attempt) => attempt.commitId === commitId);
+    if (own) own.revision = record.revision;
+    const doubtful = work.inFlight.find(
+      ({ isDoubtful, baseRevision }) => isDoubtful && baseRevision !== record.revision,
+    );
+    if (own || !doubtful) return;
+    if (record !== NO_RECORD) await shownUpTo(partition, record.revision);
+    if (record !== NO_RECORD && doubtful.listings === listingsOf(partition)) return;
+    throw new StoreError('STORE_UNAVAILABLE', 'commit', 'the answer of the store was lost: try again');
+  }
+
+  private combine(slot: ResourceSlot, work: Work, state: ResourceState): Batch {
+    const { clock, policy } = this.context;
+    return combine(state, this.prepared(slot, work), clock.wallMs(), policy);
+  }
+
+  /** A waiter that was last written long ago is written again when it asks. */
+  private *prepared(slot: ResourceSlot, work: Work): Iterable<Command> {
+    const { deadlines, policy } = this.context;
+    for (const { command } of work.inbox) {
+      const asks = command.kind === 'acquire' || command.kind === 'claim';
+      const clock = asks ? slot.clockOf(command.type) : undefined;
+      yield asks && clock?.shouldTouch(command.asker, deadlines.now(), policy)
+        ? { ...command, touch: true }
+        : command;
+    }
+  }
+
+  /** Nothing has changed, and yet there is something to write: the end of the record. */
+  private isOver(slot: ResourceSlot): boolean {
+    return slot.isOver(this.context.deadlines.now(), this.context.policy);
+  }
+
+  private attempt(
+    slot: ResourceSlot,
+    base: StoredRecord,
+    batch: Batch,
+  ): { attempt: Attempt; writes: readonly Write[] } {
+    const commitId = this.context.newCommitId();
+    const next = this.context.references.detach(batch.state);
+    const { writes, head, spilled } = encodeRecord(slot.resourceId, base, next, batch.events, commitId);
+    check(writes.length > 0, 'a commit writes something');
+    const listings = this.context.listingsOf(this.context.partitionOf(slot.resourceId));
+    const { revision: baseRevision } = base;
+    const sent = { listings, baseRevision, isDoubtful: false, revision: undefined };
+    return { writes, attempt: { commitId, batch, head, spilled, ...sent } };
+  }
+
+  private land(slot: ResourceSlot, work: Work, attempt: Attempt, revision: number): void {
+    this.keeper.adoptOwn(slot, attempt, revision);
+    const { results } = attempt.batch;
+    if (results.every((result, index) => isPatient(work.inbox[index]!.command, result))) {
+      this.context.crowd?.committed(slot);
+    }
+    this.answer(slot, work, attempt.batch, revision);
+  }
+
+  private answer(slot: ResourceSlot, work: Work, batch: Batch, revision: number): void {
+    const nowMs = this.context.deadlines.now();
+    const answered = work.inbox.splice(0, batch.results.length);
+    for (let i = 0; i < answered.length; i++) {
+      const { command, resolve } = answered[i]!;
+      if (command.kind === 'acquire' || command.kind === 'claim') {
+        slot.clockOf(command.type)?.asked(command.asker, nowMs);
+      }
+      resolve(settleResult(batch.results[i]!, revision));
+    }
+  }
+
+  /** An answer that commits nothing must rest on what the store holds now, not on what was last seen of it. */
+  private async isCurrent(slot: ResourceSlot, base: StoredRecord): Promise<boolean> {
+    const { store, partitionOf } = this.context;
+    const { missed } = slot;
+    const [head] = await store.get(partitionOf(slot.resourceId), [headKey(slot.resourceId)]);
+    if ((head?.revision ?? 0) !== base.revision) {
+      await this.reload(slot);
+      return false;
+    }
+    this.keeper.caughtUp(slot, missed);
+    return true;
+  }
+
+  /** What the feed has brought since the reading began stays if it is newer. */
+  private async reload(slot: ResourceSlot): Promise<ReadRecord> {
+    const { store, partitionOf } = this.context;
+    const { asOf, missed } = slot;
+    const read = await readRecord(store, partitionOf(slot.resourceId), slot.resourceId);
+    const { record } = read;
+    const overtaken = slot.asOf !== asOf;
+    const differs = overtaken ? record.revision > slot.asOf : record.revision !== slot.revision;
+    if (differs) this.keeper.take(slot, record, Math.max(asOf, record.revision));
+    this.keeper.caughtUp(slot, missed);
+    return read;
+  }
+}
