@@ -4,6 +4,7 @@ import { type NodeBlobs } from './node/node-blobs.js';
 import { type NodeRecord } from './node/node-records.js';
 import { ReadAhead } from './read-ahead.js';
 import { type ServiceCalls } from './wire/calls.js';
+import { checkedDigest } from './wire/checked-digest.js';
 import { type Fields, filtered } from './wire/filters.js';
 import {
   type Info,
@@ -15,8 +16,6 @@ import {
 } from './wire/messages.js';
 import { CODE, invalid, notFound, RpcError } from './wire/rpc-error.js';
 import { WriteStream } from './write-stream.js';
-
-const DIGEST = /^sha256:[0-9a-f]{64}$/;
 
 /** As many as containerd's own store sends at once. */
 const INFOS_A_MESSAGE = 100;
@@ -34,11 +33,11 @@ export class ContentService implements ServiceCalls {
   }
 
   readonly info = async ({ digest }: { digest: string }) => ({
-    info: infoOf(this.blobs.used(checked(digest))),
+    info: infoOf(this.blobs.used(checkedDigest(digest))),
   });
 
   readonly update = async ({ info, update_mask: mask }: UpdateRequest) => {
-    const digest = checked(info?.digest ?? '');
+    const digest = checkedDigest(info?.digest ?? '');
     const paths = mask?.paths ?? [];
     const given = info?.labels ?? {};
     const record = await this.blobs.relabel(digest, (labels) => relabelled(labels, given, paths));
@@ -56,13 +55,13 @@ export class ContentService implements ServiceCalls {
   }.bind(this);
 
   readonly delete = async ({ digest }: { digest: string }) => {
-    await this.blobs.giveUp(checked(digest));
+    await this.blobs.giveUp(checkedDigest(digest));
     this.readAhead.forget(digest);
     return {};
   };
 
   readonly read = async function* (this: ContentService, { digest, offset, size }: ReadRequest) {
-    const { size: length } = this.blobs.used(checked(digest));
+    const { size: length } = this.blobs.used(checkedDigest(digest));
     let at = Math.max(0, offset);
     if (at > length) throw new RpcError(CODE.outOfRange, `read past object length ${length} bytes`);
     const end = size <= 0 ? length : Math.min(length, at + size);
@@ -103,13 +102,6 @@ export class ContentService implements ServiceCalls {
     await this.node.store.abort(this.node.nodeId, ref);
     return {};
   };
-}
-
-function checked(digest: string): string {
-  if (DIGEST.test(digest)) return digest;
-  throw invalid(
-    `${JSON.stringify(digest.slice(0, 100))} is not a digest: sha256: and 64 hexadecimal digits.`,
-  );
 }
 
 function infoOf({ digest, size, createdAtMs, updatedAtMs, labels }: NodeRecord): Info {

@@ -1,6 +1,7 @@
 import { type Flight, type Wish } from './flight.js';
 import { type Flights } from './flights.js';
 import { type WriteCall } from './wire/calls.js';
+import { checkedDigest } from './wire/checked-digest.js';
 import { ACTION, type Status, timestamp, type WriteRequest, type WriteResponse } from './wire/messages.js';
 import { CODE, invalid, RpcError } from './wire/rpc-error.js';
 import { announcedDigest } from './wire/write-ref.js';
@@ -97,7 +98,7 @@ export class WriteStream implements WriteCall {
     if (expected !== '') {
       if (this.expected !== '' && this.expected !== expected)
         throw invalid(`${this.ref}: ${expected} is expected now, it was ${this.expected}.`);
-      this.expected = expected;
+      this.expected = checkedDigest(expected);
     }
     if (total > 0) {
       if (this.total > 0 && this.total !== total)

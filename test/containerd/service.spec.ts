@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -71,6 +71,20 @@ async function store(one: Blob, by = client, labels = {}): Promise<void> {
 const failing = (code: number) => expect.objectContaining({ code });
 
 describe('writing', () => {
+  it.each([
+    ['a path', 'sha256:../../../evil'],
+    ['another algorithm', `sha512:${'a'.repeat(128)}`],
+    ['upper case', `sha256:${'A'.repeat(64)}`],
+  ])('refuses %s as the digest that is expected, and leaves no record of it', async (_, expected) => {
+    const listed = await client.list();
+    const writing = client.write();
+    await expect(writing.ask({ action: 0, ref: 'odd', total: 3, expected })).rejects.toEqual(
+      failing(CODE.invalidArgument),
+    );
+    expect(await client.list()).toEqual(listed);
+    expect(existsSync(join(directory, 'evil'))).toBe(false);
+  });
+
   it('commits what was written, and nothing is left on the way', async () => {
     const one = blob();
     const writing = client.write();

@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, rename, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { ContentError } from '../../content/index.js';
 
 /** Whole or not at all, also after a crash: written beside it, synced, renamed, the directory synced. */
 export async function writeDurably(path: string, text: string): Promise<void> {
   const directory = dirname(path);
-  await mkdir(directory, { recursive: true });
   const draft = join(directory, `.${basename(path)}.${randomBytes(6).toString('hex')}`);
   try {
+    await mkdir(directory, { recursive: true });
     const file = await open(draft, 'wx');
     try {
       await file.writeFile(text);
@@ -18,7 +19,7 @@ export async function writeDurably(path: string, text: string): Promise<void> {
     await rename(draft, path);
   } catch (error) {
     await unlink(draft).catch(() => undefined);
-    throw error;
+    throw ContentError.from(`writing ${path}`, error);
   }
   await syncDirectory(directory);
 }

@@ -2,6 +2,9 @@ import { readdir, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { removeDurably, writeDurably } from './durable-file.js';
 
+/** Whatever else lies there is not ours. */
+const HEX = /^[0-9a-f]{64}$/;
+
 /**
  * `refs/<hex>/<node>` in the shared store: "this node uses it, and could not tell the server". It is written before the node
  * looks for the bytes; whoever deletes looks for markers after it has moved the bytes aside. So one of them sees the other.
@@ -34,7 +37,7 @@ export class Markers {
   /** The digests that this node has marked. */
   async own(): Promise<string[]> {
     const names = await readdir(this.directory).catch(() => []);
-    const digests = names.map((hex) => `sha256:${hex}`);
+    const digests = names.filter((name) => HEX.test(name)).map((hex) => `sha256:${hex}`);
     const marked = await Promise.all(digests.map((digest) => this.nodes(digest)));
     return digests.filter((_, n) => marked[n]!.includes(this.nodeName));
   }

@@ -71,24 +71,27 @@ export class NodeBlobs {
   /** Before anything is done that may make this node a user. */
   async claim(digest: string): Promise<void> {
     this.claims.set(digest, this.claimsOf(digest) + 1);
-    await this.turns.run(digest, async () => {
-      const record = this.records.get(digest);
-      if (record && record.state !== 'leaving') return;
-      const now = Date.now();
-      const fresh = { digest, size: 0, createdAtMs: now, updatedAtMs: now, labels: {} };
-      await this.records.put({ ...fresh, ...record, state: 'claimed' });
-    });
+    try {
+      await this.turns.run(digest, () => this.recordClaim(digest));
+    } catch (error) {
+      this.endClaim(digest);
+      throw error;
+    }
+  }
+
+  private async recordClaim(digest: string): Promise<void> {
+    const record = this.records.get(digest);
+    if (record && record.state !== 'leaving') return;
+    const now = Date.now();
+    const fresh = { digest, size: 0, createdAtMs: now, updatedAtMs: now, labels: {} };
+    await this.records.put({ ...fresh, ...record, state: 'claimed' });
   }
 
   /** The claim is over. Unless it was settled, whatever the server has counted is taken back. */
   async unclaim(digest: string): Promise<void> {
-    const left = this.claimsOf(digest) - 1;
-    if (left > 0) this.claims.set(digest, left);
-    else this.claims.delete(digest);
+    this.endClaim(digest);
     if (this.records.get(digest)?.state !== 'claimed') return;
-    await this.leave(digest).catch((error: Error) =>
-      this.parts.log(`${digest} is to be left later: ${error.message}`),
-    );
+    await this.leaveOrLater(digest).catch(() => undefined);
   }
 
   /** The blob is there and this node is counted or marked: containerd may be told. */
@@ -139,7 +142,7 @@ export class NodeBlobs {
 
   private async reconcileOne({ digest, state }: NodeRecord): Promise<void> {
     if (this.claimsOf(digest) > 0) return;
-    if (state !== 'used') return this.leave(digest);
+    if (state !== 'used') return this.leaveOrLater(digest);
     await this.turns.run(digest, async () => {
       if (!this.records.used(digest)) return;
       if (await this.node.store.has(digest)) return this.count(digest);
@@ -161,13 +164,23 @@ export class NodeBlobs {
     throw new RpcError(CODE.unavailable, `${digest} is being deleted: try again.`);
   }
 
+  /** One that cannot be left now stays counted, which hurts nobody. Throws only if the server cannot be reached. */
+  private async leaveOrLater(digest: string): Promise<void> {
+    try {
+      await this.leave(digest);
+    } catch (error) {
+      this.parts.log(`${digest} is to be left later: ${(error as Error).message}`);
+      if (isUnreachable(error)) throw error;
+    }
+  }
+
   private async leave(digest: string): Promise<void> {
     await this.turns.run(digest, async () => {
       const record = this.records.get(digest);
       if (!record) return;
       const isWanted = this.claimsOf(digest) > 0;
       const state = isWanted ? 'claimed' : 'leaving';
-      if (record.state !== state) await this.records.put({ ...record, state });
+      if (record.state !== state) await this.records.putIfRoom({ ...record, state });
       if (isWanted) return;
       await this.parts.link.call(() => this.node.release(digest));
       await this.parts.markers.clear(digest);
@@ -187,6 +200,12 @@ export class NodeBlobs {
       if (error instanceof HoldfastError && error.code === 'WAIT_TIMEOUT') return false;
       throw error;
     }
+  }
+
+  private endClaim(digest: string): void {
+    const left = this.claimsOf(digest) - 1;
+    if (left > 0) this.claims.set(digest, left);
+    else this.claims.delete(digest);
   }
 
   private claimsOf(digest: string): number {

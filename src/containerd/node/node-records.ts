@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { ContentError } from '../../content/index.js';
 import { removeDurably, writeDurably } from './durable-file.js';
 
 /** What this node knows of a blob in the shared store. */
@@ -17,6 +18,7 @@ export interface NodeRecord {
 }
 
 const HEX = /^[0-9a-f]{64}$/;
+const STATES: ReadonlySet<unknown> = new Set(['claimed', 'used', 'leaving']);
 
 /**
  * The node's own durable record of what it uses, one small file a blob below the shared directory. Read once at the start;
@@ -32,7 +34,7 @@ export class NodeRecords {
     const names = (await ifThere(readdir(directory))) ?? [];
     const records = new Map<string, NodeRecord>();
     for (const name of names.filter((name) => HEX.test(name))) {
-      const record = JSON.parse(await readFile(join(directory, name), 'utf8')) as NodeRecord;
+      const record = await readRecord(join(directory, name), `sha256:${name}`);
       records.set(record.digest, record);
     }
     return new NodeRecords(directory, records);
@@ -57,6 +59,16 @@ export class NodeRecords {
     this.records.set(record.digest, record);
   }
 
+  /** As `put`, but a full disk does not hinder it: then this process alone knows, and after a crash it is as it was before. */
+  async putIfRoom(record: NodeRecord): Promise<void> {
+    try {
+      await this.put(record);
+    } catch (error) {
+      if (!(error instanceof ContentError) || error.code !== 'NO_SPACE') throw error;
+      this.records.set(record.digest, record);
+    }
+  }
+
   async remove(digest: string): Promise<void> {
     this.records.delete(digest);
     await removeDurably(this.pathOf(digest));
@@ -65,6 +77,21 @@ export class NodeRecords {
   private pathOf(digest: string): string {
     return join(this.directory, digest.slice('sha256:'.length));
   }
+}
+
+/** Without a record nobody knows what containerd was told: that is for a person to decide. */
+async function readRecord(path: string, digest: string): Promise<NodeRecord> {
+  const text = await readFile(path, 'utf8');
+  try {
+    const record = JSON.parse(text) as NodeRecord;
+    if (record.digest === digest && STATES.has(record.state)) return record;
+  } catch {
+    // Said below.
+  }
+  throw new ContentError(
+    'IO',
+    `${path} is damaged: remove it, start again, and pull the images that use ${digest} again.`,
+  );
 }
 
 async function ifThere<T>(promise: Promise<T>): Promise<T | undefined> {

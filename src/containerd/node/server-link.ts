@@ -60,7 +60,12 @@ export class ServerLink {
       this.goDown(error);
       return;
     }
-    await this.events.up();
+    try {
+      await this.events.up();
+    } catch (error) {
+      if (!isUnreachable(error)) throw error;
+      this.goDown(error);
+    }
   }
 
   /** Throws `UnreachableError` if the server does not answer. */
@@ -96,7 +101,7 @@ export class ServerLink {
         this.isUp = true;
         this.events.log('Holdfast can be reached again.');
         await this.events.up();
-        return;
+        if (this.isUp) return;
       } catch (error) {
         if (signal.aborted) return;
         if (error instanceof WrongServerError) return this.events.wrong(error);

@@ -1,0 +1,114 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { ContainerdPlugin } from '../../src/containerd/index.js';
+import { CODE } from '../../src/containerd/wire/rpc-error.js';
+import { ContentError } from '../../src/content/index.js';
+import { ContentClient } from '../support/containerd/content-client.js';
+import { digestOf } from '../support/registry/image.js';
+import { ServerProcess, START_TIMEOUT_MS } from '../support/server-process.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
+
+/** What a node's own files in the shared directory do when the disk is full, or others have been at it. */
+
+const disk = vi.hoisted(() => ({ isFull: false }));
+vi.mock('../../src/containerd/node/durable-file.js', async (original) => {
+  const real = await original<typeof import('../../src/containerd/node/durable-file.js')>();
+  const writeDurably = async (path: string, text: string) => {
+    if (disk.isFull) throw new ContentError('NO_SPACE', `No space left writing ${path}`);
+    await real.writeDurably(path, text);
+  };
+  return { ...real, writeDurably };
+});
+
+let server: ServerProcess;
+let directory: string;
+let root: string;
+let plugin: ContainerdPlugin;
+let client: ContentClient;
+
+beforeEach(async () => {
+  directory = temporaryDirectory();
+  root = join(directory, 'shared');
+  server = await ServerProcess.start({ LOCK_ISOLATION: 'resource' });
+  await start();
+}, START_TIMEOUT_MS);
+afterEach(async () => {
+  disk.isFull = false;
+  await stop();
+  await server.remove();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+async function start(): Promise<void> {
+  const address = join(directory, 'a.sock');
+  const options = { address, root, nodeId: 'a', serverUrls: [server.url] };
+  plugin = await ContainerdPlugin.start({ ...options, whenUnreachable: 'proceed', log: () => undefined });
+  client = new ContentClient(address);
+}
+
+async function stop(): Promise<void> {
+  client.close();
+  await plugin.stop();
+}
+
+async function store(bytes = randomBytes(1000)): Promise<string> {
+  const digest = digestOf(bytes);
+  const writing = client.write();
+  await writing.ask({ action: 0, ref: `demo/1/layer-${digest}`, total: bytes.length });
+  await writing.write(0, bytes);
+  await writing.commit(bytes.length, digest);
+  return digest;
+}
+
+const blobPath = (digest: string) => join(root, 'blobs', 'sha256', digest.slice('sha256:'.length));
+const records = () => join(root, 'nodes', readdirSync(join(root, 'nodes'))[0]!);
+
+describe('a full disk', () => {
+  it('refuses what is new, and lets containerd make room', async () => {
+    const digest = await store();
+    disk.isFull = true;
+    await expect(store()).rejects.toMatchObject({ code: CODE.resourceExhausted });
+    await client.delete(digest);
+    expect(existsSync(blobPath(digest))).toBe(false);
+    await expect(client.info(digest)).rejects.toMatchObject({ code: CODE.notFound });
+    disk.isFull = false;
+    await stop();
+    await start();
+    expect(await client.list()).toEqual([]);
+  });
+});
+
+describe('a disk that was full', () => {
+  it('is forgotten: what could not be written then is written and given up as usual', async () => {
+    const bytes = randomBytes(1000);
+    disk.isFull = true;
+    await expect(store(bytes)).rejects.toMatchObject({ code: CODE.resourceExhausted });
+    disk.isFull = false;
+    const digest = await store(bytes);
+    await client.delete(digest);
+    expect(existsSync(blobPath(digest))).toBe(false);
+  });
+});
+
+describe('files that are not ours', () => {
+  it('in refs/ do not keep a node from starting', async () => {
+    const digest = await store();
+    await stop();
+    mkdirSync(join(root, 'refs'), { recursive: true });
+    writeFileSync(join(root, 'refs', '.nfs0001'), 'x');
+    await start();
+    expect((await client.info(digest)).digest).toBe(digest);
+  });
+
+  it.each(['{"dig', '{}', 'null'])('a record that reads %s is named', async (text) => {
+    await store();
+    await stop();
+    const path = join(records(), 'c'.repeat(64));
+    writeFileSync(path, text);
+    await expect(start()).rejects.toThrow(`${path} is damaged: remove it`);
+    rmSync(path);
+    await start();
+  });
+});
