@@ -92,5 +92,7 @@ async function ask(url, headers, expected = 200) {
 }
 
 function brokenOff(cause) {
-  throw new RegistryError(0, 'the connection to the registry broke off', { cause });
+  throw new RegistryError(0, `the connection to the registry broke off (${cause.message || cause.code})`, {
+    cause,
+  });
 }

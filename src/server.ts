@@ -25,7 +25,10 @@ export function prepareServer(app: INestApplication): INestApplication {
   app.useGlobalFilters(new ApiErrorFilter(app.get(HttpAdapterHost)));
   app.enableShutdownHooks();
   const docs = () =>
-    SwaggerModule.setup('docs', app, () => openApi(app), { jsonDocumentUrl: 'openapi.json' });
+    SwaggerModule.setup('docs', app, () => openApi(app), {
+      jsonDocumentUrl: 'openapi.json',
+      customSiteTitle: 'Holdfast',
+    });
   app.get(HttpAdapterHost<ServerAdapter>).httpAdapter.routeLast(docs);
   return app;
 }

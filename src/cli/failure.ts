@@ -27,8 +27,14 @@ export interface Failure {
 
 export function failureOf(error: unknown): Failure {
   if (error instanceof CommanderError) return failureOf(new UsageError(error.message.replace('error: ', '')));
-  const { code = 'FAILED', message = String(error) } = error as { code?: string; message?: string };
-  return { exitCode: exitCodeOf(error), code, message: isUnreachable(error) ? unreachable(error) : message };
+  const { code = 'FAILED' } = error as { code?: string };
+  return { exitCode: exitCodeOf(error), code, message: messageOf(error) };
+}
+
+function messageOf(error: unknown): string {
+  if (isUnreachable(error)) return unreachable(error);
+  const { message = String(error) } = error as { message?: string };
+  return isStranger(error) ? stranger(message) : message;
 }
 
 function exitCodeOf(error: unknown): number {
@@ -39,6 +45,17 @@ function exitCodeOf(error: unknown): number {
   if (error instanceof RefusedError && error.code === 'LOCK_HELD') return EXIT.tryAgain;
   if (error instanceof UnavailableError || error instanceof ProtocolError) return EXIT.unreachable;
   return EXIT.failed;
+}
+
+/** Somebody answers who is not Holdfast: it has a code of its own for everything. */
+function isStranger(error: unknown): boolean {
+  return (
+    error instanceof ProtocolError || (error instanceof UnavailableError && error.code.startsWith('HTTP_'))
+  );
+}
+
+function stranger(message: string): string {
+  return `${message}.\nSomething that is not Holdfast answers there: name another with --server or HOLDFAST_URL.`;
 }
 
 function isUnreachable(error: unknown): error is HoldfastError {

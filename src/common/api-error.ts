@@ -35,5 +35,8 @@ function bodyOf(error: HttpException): ApiError['body'] {
   if (typeof body === 'object' && 'code' in body) return body as ApiError['body'];
   const name = error.name.replace(/Exception$/, '');
   const code = name.replace(/(?<=[a-z])(?=[A-Z])/g, '_').toUpperCase();
-  return { code, message: error.message };
+  return {
+    code,
+    message: error.message.replace(/^Cannot ([A-Z]+ \/.*)$/, 'There is no $1: GET / says where things are.'),
+  };
 }

@@ -36,8 +36,10 @@ export class InstanceRecords {
     const outcome = await this.store.commit(this.partitionOf(id), [write]);
     if (outcome.status === 'committed') return outcome.revision;
     if (outcome.status === 'conflict') return 0;
-    const message = 'the answer of the store was lost: try again';
-    throw new StoreError('STORE_UNAVAILABLE', 'commit', message, outcome.cause);
+    const { cause } = outcome;
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    const message = `What became of a commit is not known: ${reason}`;
+    throw new StoreError('STORE_UNAVAILABLE', 'commit', message, cause);
   }
 
   private partitionOf(id: string): number {

@@ -38,6 +38,18 @@ describe('holdfast watch', () => {
   });
 });
 
+it.each([404, 501])('says that a server that answers %i in its own way is not Holdfast', async (status) => {
+  const server = await fakeServer(() => ({
+    status,
+    headers: { 'content-type': 'text/html' },
+    body: '<html>',
+  }));
+  const { code, stderr } = await holdfast(server, 'status');
+  expect(code).toBe(69);
+  expect(stderr).toContain(`${server.url}/ answered ${status}`);
+  expect(stderr).toContain('Something that is not Holdfast answers there');
+});
+
 it('a server may be named with any number of slashes at its end', async () => {
   const server = await TestServer.start();
   const { code } = await holdfast({ url: `${server.url}///` }, 'status');

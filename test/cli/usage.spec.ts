@@ -30,7 +30,17 @@ describe('holdfast', () => {
   it('shows examples in the help of every command, and its exit codes', async () => {
     const help = await holdfast(NOWHERE, '--help');
     expect(help).toMatchObject({ code: 0, stdout: expect.stringContaining('Exit codes:') });
-    const commands = ['serve', 'run', 'status', 'locks', 'watch', 'refs', 'release', 'demo'];
+    const commands = [
+      'serve',
+      'run',
+      'status',
+      'locks',
+      'watch',
+      'refs',
+      'release',
+      'containerd-plugin',
+      'demo',
+    ];
     for (const command of commands) {
       expect(help.stdout).toContain(`\n  ${command} `);
       expect((await holdfast(NOWHERE, command, '--help')).stdout).toContain(`Examples:\n  $ `);

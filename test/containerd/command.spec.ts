@@ -51,6 +51,15 @@ describe('holdfast containerd-plugin', () => {
     expect([badSocket.code, badSocket.stderr]).toEqual([1, expect.stringContaining('is no socket')]);
   });
 
+  it('makes the directory of its socket', async () => {
+    const socket = join(directory, 'run', 'holdfast', 'content.sock');
+    const plugin = start(server, [...args, '--address', socket]);
+    await plugin.untilPrints('serves containerd');
+    expect(existsSync(socket)).toBe(true);
+    plugin.child.kill('SIGTERM');
+    await plugin.finished;
+  });
+
   it('refuses a socket that is served, replaces one that a dead process has left, and removes its own', async () => {
     const living = start(server, args);
     await living.untilPrints('serves containerd');
@@ -69,7 +78,7 @@ describe('holdfast containerd-plugin', () => {
   it('serves although no server answers, and says so', async () => {
     const plugin = start({ url: 'http://127.0.0.1:1' }, args);
     await plugin.untilPrints('serves containerd');
-    expect(plugin.stderr).toContain('Holdfast cannot be reached');
+    expect(plugin.stderr).toContain('Holdfast cannot be reached: no answer within 5000 ms');
     plugin.child.kill('SIGTERM');
     expect((await plugin.finished).code).toBe(0);
   });

@@ -21,8 +21,23 @@ function places(page: string): string[] {
   return [...links, ...named];
 }
 
+/** Rows of tables that have more or fewer cells than the first: a `|` that is not escaped ends a cell, even in code. */
+function raggedRows(page: string): string[] {
+  const prose = readFileSync(page, 'utf8').replaceAll(/^ *```[^]*?^ *```/gm, '');
+  const tables = prose.match(/(?:^\|.*\n)+/gm) ?? [];
+  const cells = (row: string) => row.replaceAll('\\|', '').split('|').length;
+  return tables.flatMap((table) => {
+    const [head, ...rows] = table.trimEnd().split('\n');
+    return rows.filter((row) => cells(row) !== cells(head!));
+  });
+}
+
 describe('The documentation', () => {
   it.each(PAGES)('%s speaks of files that there are', (page) => {
     expect(places(page).filter((path) => !existsSync(path))).toEqual([]);
+  });
+
+  it.each(PAGES)('%s has tables whose rows are whole', (page) => {
+    expect(raggedRows(page)).toEqual([]);
   });
 });

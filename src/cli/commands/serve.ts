@@ -18,7 +18,7 @@ export function serveCommand(): Command {
   return command('serve', 'Start a server. Settings come from the environment (config/example.env)', examples)
     .option('--port <number>', 'instead of PORT', integer(0, 65_535))
     .option('--host <address>', 'instead of HOST')
-    .option('--store <url>', 'instead of STORE_URL: memory: or file:DIR')
+    .option('--store <url>', 'instead of STORE_URL: memory:, file:DIR, redis://… or etcd://…')
     .action(serve);
 }
 

@@ -34,6 +34,12 @@ export function IsToken(): PropertyDecorator {
   return IsWhole(1, Number.MAX_SAFE_INTEGER);
 }
 
+/** The longest is a setting, and checked where it is known. */
+export function IsWaitMs(): PropertyDecorator {
+  const message = '$property must be a whole number, at least 0';
+  return applyDecorators(IsInt({ message }), Min(0, { message }));
+}
+
 export function IsLeaseMs(): PropertyDecorator {
   return IsWhole(0, MAX_LEASE_MS);
 }

@@ -6,6 +6,7 @@ import {
   ProtocolError,
   RefusedError,
   UnavailableError,
+  WaitTimeoutError,
 } from '../../client/index.js';
 import { CODE, RpcError } from '../wire/rpc-error.js';
 
@@ -88,7 +89,7 @@ export class ServerLink {
   private goDown(error: unknown): void {
     this.isUp = false;
     if (this.trying || this.closed.signal.aborted) return;
-    this.events.log(`Holdfast cannot be reached: ${(error as Error).message}`);
+    this.events.log(`Holdfast cannot be reached: ${reasonOf(error)}`);
     this.trying = this.tryUntilUp().finally(() => (this.trying = undefined));
   }
 
@@ -130,6 +131,13 @@ export class ServerLink {
       );
     });
   }
+}
+
+/** Of `check`, which gives up before the client does. */
+function reasonOf(error: unknown): string {
+  if (error instanceof WaitTimeoutError)
+    return `no answer within ${CHECK_MS} ms. It is tried again and again.`;
+  return (error as Error).message;
 }
 
 /** Also when something else answers at its address. */

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { lstat, unlink } from 'node:fs/promises';
+import { lstat, mkdir, unlink } from 'node:fs/promises';
 import { connect } from 'node:net';
+import { dirname } from 'node:path';
 
 /** Longer paths do not fit into the address of a socket. */
 const MAX_PATH_BYTES = 107;
@@ -10,10 +11,14 @@ export class SocketError extends Error {
   readonly code = 'SOCKET';
 }
 
-/** Makes room for a socket: what a dead process has left is removed, a living one is not disturbed. */
+/**
+ * Makes room for a socket: what a dead process has left is removed, a living one is not disturbed. Its directory is made where
+ * there is none: `/run` is empty after every start of the machine.
+ */
 export async function clearSocket(path: string): Promise<void> {
   if (Buffer.byteLength(path) > MAX_PATH_BYTES)
     throw new SocketError(`${path} is too long for a socket: at most ${MAX_PATH_BYTES} bytes.`);
+  await mkdir(dirname(path), { recursive: true });
   const there = await lstat(path).catch(() => undefined);
   if (!there) return;
   if (!there.isSocket())

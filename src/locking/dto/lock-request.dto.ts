@@ -1,6 +1,6 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
-import { IsBoolean, IsIn, IsInt, IsOptional, IsString, MaxLength, Min } from 'class-validator';
-import { IsLeaseMs, IsSubtype } from '../../common/validation/decorators.js';
+import { IsBoolean, IsIn, IsOptional, IsString, MaxLength } from 'class-validator';
+import { IsLeaseMs, IsSubtype, IsWaitMs } from '../../common/validation/decorators.js';
 import { MAX_TICKET_LENGTH } from '../../core/limits.js';
 import { AskerDto } from './key.dto.js';
 
@@ -21,8 +21,7 @@ export class LockRequestDto extends AskerDto {
     description: 'Long poll: answer when granted, skipped or refused, or after this time.',
   })
   @IsOptional()
-  @IsInt()
-  @Min(0)
+  @IsWaitMs()
   readonly wait_ms?: number;
 
   @ApiPropertyOptional({ enum: ['stay', 'leave'], description: 'Whether the wait outlives the long poll.' })

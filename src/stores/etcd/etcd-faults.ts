@@ -30,9 +30,10 @@ export function isTroubleOfHost(error: Error): boolean {
 
 export function etcdError(operation: string, error: unknown): StoreError {
   if (error instanceof StoreError) return error;
-  const { message } = error as Error;
+  const message = (error as Error).message.replace(/ Resolution note: $/, '');
   if (!OVER_A_LIMIT.test(message)) {
-    return new StoreError('STORE_UNAVAILABLE', operation, `etcd cannot ${operation} now: ${message}`, error);
+    const verb = operation === 'open' ? 'be opened' : operation;
+    return new StoreError('STORE_UNAVAILABLE', operation, `etcd cannot ${verb} now: ${message}`, error);
   }
   return new StoreError(
     'STORE_LIMIT',

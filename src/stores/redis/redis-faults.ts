@@ -24,7 +24,11 @@ export function redisError(operation: string, error: Error): StoreError {
   const format = /^HOLDFASTFORMAT (\S+) (\S+)/.exec(error.message);
   if (format) return otherFormat(operation, format[1]!, format[2]!);
   const reason = error.name === 'MaxRetriesPerRequestError' ? 'the connection was lost' : error.message;
-  return unavailable(operation, `Redis cannot ${operation} now: ${reason}`, error);
+  return unavailable(
+    operation,
+    `Redis cannot ${operation === 'open' ? 'be opened' : operation} now: ${reason}`,
+    error,
+  );
 }
 
 export function unavailable(operation: string, message: string, cause?: unknown): StoreError {
