@@ -4,6 +4,23 @@ import { newGate } from '../support/server-gate.js';
 import { TestServer, until } from '../support/server-bootstrap.js';
 import { clientOf, KEY, locksOf, untilEmpty, untilQueued } from './setup.js';
 
+/** The run of a node that waited while another's work threw this. */
+async function afterFailure(failure: Error): Promise<{ second: Promise<RunResult<string>> }> {
+  const server = await TestServer.start();
+  const [one, two] = [clientOf(server), clientOf(server, 'n2')];
+  const gate = newGate();
+  const first = one.runOnce(KEY, async () => {
+    await gate.pass();
+    throw failure;
+  });
+  await gate.reached;
+  const second = two.runOnce(KEY, () => 'second');
+  await untilQueued(server, 1);
+  gate.open();
+  await expect(first).rejects.toBe(failure);
+  return { second };
+}
+
 describe('runOnce', () => {
   it('runs the work under a hold and reports its success', async () => {
     const server = await TestServer.start();
@@ -54,19 +71,7 @@ describe('runOnce', () => {
   });
 
   it('reports what the work throws, and throws it again', async () => {
-    const server = await TestServer.start();
-    const [one, two] = [clientOf(server), clientOf(server, 'n2')];
-    const gate = newGate();
-    const failure = new Error('disk full');
-    const first = one.runOnce(KEY, async () => {
-      await gate.pass();
-      throw failure;
-    });
-    await gate.reached;
-    const second = two.runOnce(KEY, () => 'second');
-    await untilQueued(server, 1);
-    gate.open();
-    await expect(first).rejects.toBe(failure);
+    const { second } = await afterFailure(new Error('disk full'));
     expect(await second).toEqual({ status: 'executed', value: 'second' });
   });
 
@@ -75,18 +80,7 @@ describe('runOnce', () => {
     ['a marked error', Object.assign(new Error('no such layer'), { [FATAL]: true })],
     ['an error that says so', Object.assign(new Error('no such layer'), { fatal: true })],
   ])('sends the others away after %s', async (_name, failure) => {
-    const server = await TestServer.start();
-    const [one, two] = [clientOf(server), clientOf(server, 'n2')];
-    const gate = newGate();
-    const first = one.runOnce(KEY, async () => {
-      await gate.pass();
-      throw failure;
-    });
-    await gate.reached;
-    const second = two.runOnce(KEY, () => 'second');
-    await untilQueued(server, 1);
-    gate.open();
-    await expect(first).rejects.toBe(failure);
+    const { second } = await afterFailure(failure);
     await expect(second).rejects.toBeInstanceOf(RefusedError);
     await expect(second).rejects.toMatchObject({ code: 'OPERATION_FAILED' });
   });

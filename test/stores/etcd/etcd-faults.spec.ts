@@ -10,8 +10,10 @@ import {
   Recorder,
 } from '../../../src/stores/contract/harness.js';
 import { type StateStore } from '../../../src/stores/state-store.interface.js';
+import { startProxy } from '../engine-subject.js';
 import { eventually, timed } from '../eventually.js';
-import { openEtcd, startEtcd, startProxy, TIMEOUT_MS } from './etcd-subject.js';
+import { expectUnknownOnce } from '../lost-answer.js';
+import { openEtcd, startEtcd, TIMEOUT_MS } from './etcd-subject.js';
 
 /** The scheduler's share, on a machine that does other things too. */
 const SLACK_MS = 1500;
@@ -22,16 +24,7 @@ describe('EtcdStateStore, when etcd or the way to it fails', () => {
     const proxy = await startProxy(etcd.port());
     const store = await openEtcd(proxy.port);
     const witness = await openEtcd(etcd.port());
-    const before = await committed(store, put('a', 'absent', 'one'));
-    proxy.mode = 'mute';
-    const outcome = store.commit(PARTITION, [put('a', before, 'two')]);
-    await eventually(async () => expect((await getOne(witness, 'a'))?.value).toBe('two'));
-    proxy.cut();
-    proxy.mode = 'pass';
-    expect(await outcome).toMatchObject({ status: 'unknown' });
-    const after = await eventually(async () => getOne(store, 'a'));
-    expect(after?.value).toBe('two');
-    expect(await store.commit(PARTITION, [put('a', before, 'two')])).toEqual({ status: 'conflict' });
+    await expectUnknownOnce(store, proxy, witness);
   });
 
   it('rejects a commit that cannot be sent', async () => {

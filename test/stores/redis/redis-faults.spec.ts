@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { committed, getOne, listAll, PARTITION, put } from '../../../src/stores/contract/harness.js';
+import { startProxy } from '../engine-subject.js';
 import { eventually, timed } from '../eventually.js';
-import { openRedis, startProxy, startRedis, TIMEOUT_MS } from './redis-subject.js';
+import { expectUnknownOnce } from '../lost-answer.js';
+import { openRedis, startRedis, TIMEOUT_MS } from './redis-subject.js';
 
 /** The scheduler's share, on a machine that does other things too. */
 const SLACK_MS = 1000;
@@ -12,16 +14,7 @@ describe('RedisStateStore, when Redis or the way to it fails', () => {
     const proxy = await startProxy(redis.port);
     const store = await openRedis(proxy.port);
     const witness = await openRedis(redis.port);
-    const before = await committed(store, put('a', 'absent', 'one'));
-    proxy.mode = 'mute';
-    const outcome = store.commit(PARTITION, [put('a', before, 'two')]);
-    await eventually(async () => expect((await getOne(witness, 'a'))?.value).toBe('two'));
-    proxy.cut();
-    proxy.mode = 'pass';
-    expect(await outcome).toMatchObject({ status: 'unknown' });
-    const after = await eventually(async () => getOne(store, 'a'));
-    expect(after?.value).toBe('two');
-    expect(await store.commit(PARTITION, [put('a', before, 'two')])).toEqual({ status: 'conflict' });
+    await expectUnknownOnce(store, proxy, witness);
     expect(await redis.command('XLEN', '{test/p0}/feed')).toBe(2);
   });
 

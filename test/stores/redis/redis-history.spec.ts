@@ -12,8 +12,9 @@ import {
   Recorder,
 } from '../../../src/stores/contract/harness.js';
 import { type StateStore } from '../../../src/stores/state-store.interface.js';
+import { startProxy } from '../engine-subject.js';
 import { eventually } from '../eventually.js';
-import { openRedis, startProxy, startRedis } from './redis-subject.js';
+import { openRedis, startRedis } from './redis-subject.js';
 
 const HEAD = '{test/p0}/head';
 const FEED = '{test/p0}/feed';
