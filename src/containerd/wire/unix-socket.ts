@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { lstat, unlink } from 'node:fs/promises';
+import { lstat, stat, unlink } from 'node:fs/promises';
 import { connect } from 'node:net';
+import { dirname } from 'node:path';
 
 /** Longer paths do not fit into the address of a socket. */
 const MAX_PATH_BYTES = 107;
@@ -14,6 +15,11 @@ export class SocketError extends Error {
 export async function clearSocket(path: string): Promise<void> {
   if (Buffer.byteLength(path) > MAX_PATH_BYTES)
     throw new SocketError(`${path} is too long for a socket: at most ${MAX_PATH_BYTES} bytes.`);
+  const directory = dirname(path);
+  if (!(await stat(directory).catch(() => undefined))?.isDirectory())
+    throw new SocketError(
+      `There is no directory ${directory} for the socket. Make it, or choose another --address.`,
+    );
   const there = await lstat(path).catch(() => undefined);
   if (!there) return;
   if (!there.isSocket())
