@@ -67,8 +67,10 @@ export class ContentService implements ServiceCalls {
     const end = size <= 0 ? length : Math.min(length, at + size);
     while (at < end) {
       const data = await this.readAhead.read(digest, at, end - at);
-      if (data.length === 0)
+      if (data.length === 0) {
+        this.readAhead.forget(digest);
         throw new RpcError(CODE.internal, `${digest} has fewer than ${length} bytes on disk.`);
+      }
       yield { offset: at, data };
       at += data.length;
     }

@@ -41,6 +41,7 @@ export class ReadAhead {
 
   forget(digest: string): void {
     this.blobs.delete(digest);
+    this.store.forget(digest);
   }
 
   private windowsAt(digest: string, offset: number): Windows {

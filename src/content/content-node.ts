@@ -134,6 +134,7 @@ export class ContentNode {
   async release(digest: string): Promise<void> {
     hexOf(digest);
     await this.refs.release(digest);
+    this.store.forget(digest);
   }
 
   /** Removes a blob nobody uses. Throws `IN_USE` or `WRONG_ISOLATION`. False: there was none. */

@@ -1,5 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ContainerdPlugin } from '../../src/containerd/index.js';
@@ -89,6 +98,50 @@ describe('a disk that was full', () => {
     const digest = await store(bytes);
     await client.delete(digest);
     expect(existsSync(blobPath(digest))).toBe(false);
+  });
+});
+
+describe('a blob that was read', () => {
+  /** Of this process, in which the plugin runs. One that is closed meanwhile is not open. */
+  const openBlobs = () => {
+    const paths = readdirSync('/proc/self/fd').map((fd) => {
+      try {
+        return readlinkSync(join('/proc/self/fd', fd), 'utf8');
+      } catch {
+        return '';
+      }
+    });
+    return paths.filter((path) => path.startsWith(join(root, 'blobs')));
+  };
+
+  it('is closed when it is given up, although another node uses it', async () => {
+    const digest = await store();
+    await client.read(digest);
+    expect(openBlobs()).toEqual([blobPath(digest)]);
+    await server.post('/refcounts/add', { resource_id: digest, node_id: 'b' });
+    await client.delete(digest);
+    expect(existsSync(blobPath(digest))).toBe(true);
+    await expect.poll(openBlobs).toEqual([]);
+  });
+
+  it('and was too short is read anew when another node has repaired it', async () => {
+    const bytes = randomBytes(1000);
+    const digest = await store(bytes);
+    truncateSync(blobPath(digest), 10);
+    await expect(client.read(digest)).rejects.toMatchObject({ code: CODE.internal });
+    writeFileSync(join(root, 'repaired'), bytes);
+    renameSync(join(root, 'repaired'), blobPath(digest));
+    expect(await client.read(digest)).toEqual(bytes);
+  });
+});
+
+describe('a socket in a directory that is not there', () => {
+  it('is refused by name', async () => {
+    const address = join(directory, 'missing', 'a.sock');
+    const options = { address, root, nodeId: 'b', serverUrls: [server.url], log: () => undefined };
+    await expect(ContainerdPlugin.start({ ...options, whenUnreachable: 'proceed' })).rejects.toThrow(
+      `There is no directory ${join(directory, 'missing')}`,
+    );
   });
 });
 

@@ -183,6 +183,11 @@ export class ContentStore {
     }
   }
 
+  /** Closes the blob if it is kept open for reading: the space of one that others delete is free then. */
+  forget(digest: string): void {
+    this.readers.forget(digest);
+  }
+
   /** Closes what is kept open for reading. */
   close(): void {
     this.readers.clear();

@@ -60,13 +60,15 @@ export class EtcdWatch {
 
   /** A cluster that is behind what was shown was restored from a backup; one with another marker is another state. */
   private async check(client: Etcd3): Promise<void> {
+    // The stream goes on while the answer is on its way.
+    const { cursor } = this;
     const { kvs, header } = await client.kv.range({ key: this.keys.marker }, this.members.deadline());
     try {
       assertUnchanged('watch', this.marker, kvs[0]);
     } catch {
       return this.compacted();
     }
-    if (Number(header.revision) + this.marker.base < this.cursor) this.compacted();
+    if (Number(header.revision) + this.marker.base < cursor) this.compacted();
   }
 
   private async follow(client: Etcd3): Promise<void> {

@@ -2,6 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { chownSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+// @ts-expect-error pg brings no types
+import pg from 'pg';
 import { engineBinary } from './engine-binary.js';
 import { EngineProcess } from './engine-process.js';
 import { freePorts } from './free-ports.js';
@@ -26,7 +28,7 @@ export class PostgresServer {
     const initdb = ['-D', directory, '-U', USER, '-A', 'trust', '-N', '-E', 'UTF8', '--locale=C'];
     execFileSync(join(dirname(binary), 'initdb'), initdb, { stdio: 'pipe', cwd: directory, ...owner });
     const args = ['-D', directory, '-p', `${port}`, '-h', '127.0.0.1', '-k', directory, '-F'];
-    const process = await EngineProcess.start(binary, args, port!, async () => true, owner);
+    const process = await EngineProcess.start(binary, args, port!, () => isServing(port!), owner);
     return new PostgresServer(port!, directory, process);
   }
 
@@ -38,6 +40,19 @@ export class PostgresServer {
   async destroy(): Promise<void> {
     await this.process.stop('SIGINT');
     rmSync(this.directory, { recursive: true, force: true });
+  }
+}
+
+/** It listens before it takes connections. */
+async function isServing(port: number): Promise<boolean> {
+  const client = new pg.Client({ host: '127.0.0.1', port, user: USER, database: 'postgres' });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    await client.end();
+    return true;
+  } catch {
+    return false;
   }
 }
 
