@@ -135,16 +135,6 @@ describe('a blob that was read', () => {
   });
 });
 
-describe('a socket in a directory that is not there', () => {
-  it('is refused by name', async () => {
-    const address = join(directory, 'missing', 'a.sock');
-    const options = { address, root, nodeId: 'b', serverUrls: [server.url], log: () => undefined };
-    await expect(ContainerdPlugin.start({ ...options, whenUnreachable: 'proceed' })).rejects.toThrow(
-      `There is no directory ${join(directory, 'missing')}`,
-    );
-  });
-});
-
 describe('files that are not ours', () => {
   it('in refs/ do not keep a node from starting', async () => {
     const digest = await store();
