@@ -79,11 +79,13 @@ export class SessionEndings implements OnModuleDestroy {
     await this.manager.caughtUp(this.records.partitionOf(id), record.revision);
   }
 
+  /** A try that failed is repeated, unless the session was renewed meanwhile: then its record is another. */
   private async expire(session: Session): Promise<void> {
+    const { record } = session;
     try {
       await this.end(session, 'the session was not renewed in time');
     } catch {
-      this.table.tryAgainIn(session, RETRY_MS);
+      if (session.record === record || session.record?.ended) this.table.tryAgainIn(session, RETRY_MS);
     }
   }
 

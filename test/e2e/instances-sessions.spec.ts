@@ -340,6 +340,26 @@ describe('A session over several servers', () => {
     expect(await keys(instances, 's/')).toEqual([]);
   });
 
+  it('that was renewed while a try to end it was under way is not ended by the next try', async () => {
+    const { b, clock, connections, session_id } = await held();
+    const [connection] = connections as [Connection];
+    const gate = newGate();
+    const commit = connection.commit.bind(connection);
+    connection.commit = async (partition, writes) => {
+      if (!writes[0]!.key.startsWith('s/')) return commit(partition, writes);
+      connection.commit = commit;
+      await gate.pass();
+      return { status: 'unknown', cause: new Error('no answer') };
+    };
+    await clock.advance(TTL_MS + JITTER_MS);
+    await gate.reached;
+    expect(await renew(b, session_id)).toBe(200);
+    gate.open();
+    await clock.advance(TTL_MS / 2);
+    expect(await renew(b, session_id)).toBe(200);
+    expect(await holder(b)).toBe('n1');
+  });
+
   it('that has no record gives up what it holds after its time', async () => {
     const { b, clock, store, session_id } = await held();
     const [item] = await store.get(0, [`s/${session_id}`]);
