@@ -11,7 +11,6 @@ const BYTES_PER_MS = 150_000;
 
 /** Long enough for a busy machine, short enough to watch a crash being noticed. */
 const SESSION_TTL_MS = 1500;
-const FAST_SESSION_TTL_MS = 600;
 const FAST_SPEED_UP = 10;
 
 /** Chosen so that both happen while there is much to do. */
@@ -30,7 +29,7 @@ export interface DemoResult {
 /** Nodes that pull one image through a server of their own, with mishaps. */
 export async function demo(isFast: boolean, boardFor: BoardMaker): Promise<DemoResult> {
   const { serveInMemory } = await import('../../serve.js');
-  const server = await serveInMemory(isFast ? FAST_SESSION_TTL_MS : SESSION_TTL_MS);
+  const server = await serveInMemory(SESSION_TTL_MS);
   const layers = image(LAYERS);
   const ledger = new Ledger();
   const news = (what: string) => board.tell(what);
