@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { LockClient, type Pace } from '../../linearizability/lock-client.js';
 import { type Recorder } from '../../linearizability/recorder.js';
 import { type Random } from '../../support/random.js';
@@ -12,8 +13,9 @@ const BEGINNINGS_PER_RESOURCE = 15;
 /** Which operations meet on one resource. */
 const TYPES = [['build'], ['pull', 'delete'], ['pull'], ['update', 'delete'], ['pull', 'update'], ['build']];
 
-/** Everyone is served in fewer, if everyone is served. */
+/** Everyone is served in fewer, if everyone is served. With their pauses they outlast every lease and session by far. */
 const LAST_ROUNDS = 200;
+const LAST_PAUSE_MS = 200;
 
 /** Clients that lock, wait and unlock at any of the servers for as long as they are let. */
 export class Load {
@@ -37,6 +39,7 @@ export class Load {
     for (let round = 0; round < LAST_ROUNDS; round++) {
       const left = await Promise.all(this.clients.map((client) => client.leave()));
       if (left.every(Boolean)) return true;
+      await sleep(LAST_PAUSE_MS);
     }
     return false;
   }
