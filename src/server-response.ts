@@ -5,10 +5,24 @@ import {
   ServerResponse,
 } from 'node:http';
 import helmet from 'helmet';
+import { JSON_TYPE } from './common/express/fast-express.adapter.js';
 import { REQUEST_ID_HEADER, requestIdOf } from './logging/request-id.js';
 
 /** Helmet says the same in every answer, so that it is asked once: names and values in turn. */
 const SECURITY: readonly string[] = securityHeaders();
+
+/** What means nothing to a browser but in a document that it shows. */
+const FOR_DOCUMENTS = new Set([
+  'Cross-Origin-Opener-Policy',
+  'Origin-Agent-Cluster',
+  'Referrer-Policy',
+  'X-DNS-Prefetch-Control',
+  'X-Download-Options',
+  'X-Permitted-Cross-Domain-Policies',
+  'X-XSS-Protection',
+]);
+
+const SECURITY_OF_DATA: readonly string[] = SECURITY.filter((_, i) => !FOR_DOCUMENTS.has(SECURITY[i & ~1]!));
 
 function securityHeaders(): string[] {
   const headers: string[] = [];
@@ -25,7 +39,7 @@ type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[];
 /**
  * An answer of the server: it carries the id of its request and the headers that keep browsers out of mischief, unless
  * its handler says something else. They are added when the head is written, all at once: setting a dozen headers one
- * by one in every answer takes longer than parsing the request.
+ * by one in every answer takes longer than parsing the request. Objects sent as JSON go without what only documents need.
  */
 export class HoldfastResponse<R extends IncomingMessage = IncomingMessage> extends ServerResponse<R> {
   private id: string | undefined = undefined;
@@ -36,7 +50,7 @@ export class HoldfastResponse<R extends IncomingMessage = IncomingMessage> exten
 
   override writeHead(statusCode: number, reason?: string | Headers, headers?: Headers): this {
     const given = typeof reason === 'string' ? headers : reason;
-    if (Array.isArray(given) && this.getHeaderNames().length === 0) {
+    if (isDataAlone(given) && this.getHeaderNames().length === 0) {
       const all = this.withStanding(given);
       return typeof reason === 'string'
         ? super.writeHead(statusCode, reason, all)
@@ -56,11 +70,16 @@ export class HoldfastResponse<R extends IncomingMessage = IncomingMessage> exten
   private withStanding(given: readonly OutgoingHttpHeader[]): OutgoingHttpHeader[] {
     const all: OutgoingHttpHeader[] = [...given];
     if (!names(given, REQUEST_ID_HEADER)) all.push(REQUEST_ID_HEADER, this.requestId);
-    for (let i = 0; i < SECURITY.length; i += 2) {
-      if (!names(given, SECURITY[i]!)) all.push(SECURITY[i]!, SECURITY[i + 1]!);
+    for (let i = 0; i < SECURITY_OF_DATA.length; i += 2) {
+      if (!names(given, SECURITY_OF_DATA[i]!)) all.push(SECURITY_OF_DATA[i]!, SECURITY_OF_DATA[i + 1]!);
     }
     return all;
   }
+}
+
+/** Whether these are all the headers of an object sent as JSON: see `FastExpressAdapter.reply`. */
+function isDataAlone(headers: Headers | undefined): headers is OutgoingHttpHeader[] {
+  return Array.isArray(headers) && headers[1] === JSON_TYPE;
 }
 
 /** Whether a list of headers, names and values in turn, has this one. */

@@ -9,6 +9,8 @@ export interface Clock {
   monotonicMs(): number;
   /** Calls back once, not before `delayMs` have passed. Does not keep the process alive. */
   after(delayMs: number, callback: () => void): CancelTimer;
+  /** Resolves when everything that has arrived by now has been read: at the end of this turn of the event loop. */
+  turn(): Promise<void>;
 }
 
 export const CLOCK = Symbol('CLOCK');

@@ -1,6 +1,8 @@
 import { type CancelTimer, type Clock } from './clock.interface.js';
 
 export class SystemClock implements Clock {
+  private thisTurn: Promise<void> | undefined;
+
   wallMs(): number {
     return Date.now();
   }
@@ -12,5 +14,14 @@ export class SystemClock implements Clock {
   after(delayMs: number, callback: () => void): CancelTimer {
     const timer = setTimeout(callback, delayMs).unref();
     return () => clearTimeout(timer);
+  }
+
+  turn(): Promise<void> {
+    return (this.thisTurn ??= new Promise((resolve) =>
+      setImmediate(() => {
+        this.thisTurn = undefined;
+        resolve();
+      }),
+    ));
   }
 }

@@ -140,8 +140,7 @@ function refuseNewType(step: Step, key: KeyState): Refused | undefined {
 }
 
 function emitFor(step: Step, name: 'queued' | 'withdrawn' | 'referenced', command: Acquire): void {
-  const { type, asker } = command;
-  step.emit(name, { type, nodeId: asker.nodeId, sessionId: asker.sessionId });
+  step.emit(name, command.type, command.asker);
 }
 
 export function refused(code: RefusalCode, error: string): Refused {

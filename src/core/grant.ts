@@ -28,13 +28,9 @@ export function grant(step: Step, key: KeyState, request: NewHold): Hold {
   const again = held.lastRelease !== undefined && sameAsker(held.lastRelease, hold);
   step.putKey({ ...held, hold, lastRelease: again ? undefined : held.lastRelease });
   voidOpposed(step, key.type);
-  step.emit(request.claimed ? 'granted' : 'assigned', {
-    type: key.type,
-    nodeId: hold.nodeId,
-    sessionId: hold.sessionId,
-    token: hold.token,
-    sinceMs: hold.requestedAtMs,
-  });
+  const event = step.emit(request.claimed ? 'granted' : 'assigned', key.type, hold);
+  event.token = hold.token;
+  event.sinceMs = hold.requestedAtMs;
   return hold;
 }
 

@@ -114,8 +114,9 @@ function heldBy(key: KeyState, asker: Claim['asker']): Hold | undefined {
 
 function dropWaiter(step: Step, key: KeyState, waiter: Waiter, error: string): Noted {
   step.removeWaiter(key, waiter);
-  const { nodeId, sessionId } = waiter;
-  step.emit('withdrawn', { type: key.type, nodeId, sessionId, error, sinceMs: waiter.requestedAtMs });
+  const event = step.emit('withdrawn', key.type, waiter);
+  event.error = error;
+  event.sinceMs = waiter.requestedAtMs;
   return CHANGED;
 }
 

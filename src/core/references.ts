@@ -9,7 +9,7 @@ import { type Step } from './step.js';
 export function addReference(step: Step, { nodeId }: AddReference): ReferenceResult {
   if (step.policy.refcountMode === 'client') return disabled();
   if (isDeleteHeld(step.state)) return refused('LOCK_HELD', 'the resource is being deleted');
-  if (refer(step, [{ nodeId }]) > 0) step.emit('referenced', { type: '', nodeId });
+  if (refer(step, [{ nodeId }]) > 0) step.emit('referenced', '', { nodeId });
   return { kind: 'counted', count: step.state.references.size };
 }
 
@@ -18,7 +18,7 @@ export function releaseReference(step: Step, { nodeId }: ReleaseReference): Refe
   const { references } = step.state;
   if (references.has({ nodeId })) {
     step.putReferences(references.remove({ nodeId }));
-    step.emit('unreferenced', { type: '', nodeId });
+    step.emit('unreferenced', '', { nodeId });
   }
   return { kind: 'counted', count: step.state.references.size };
 }

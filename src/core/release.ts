@@ -2,6 +2,7 @@ import { refused } from './acquire.js';
 import { sameAsker } from './chunked-list.js';
 import { type ForceRelease, type Release, type Renew } from './commands.js';
 import { dismissQueue, refer } from './dismiss.js';
+import { type EventName } from './events.js';
 import { isDeleteHeld } from './judge.js';
 import { referenceEffect } from './reference-rules.js';
 import { type Refused, type ReleaseResult } from './results.js';
@@ -106,7 +107,9 @@ function succeed(step: Step, key: KeyState, hold: Hold): string | undefined {
   const besideDelete = type !== 'delete' && isDeleteHeld(step.state);
   if (besideDelete || step.policy.successPolicy === 'handover') {
     step.putKey({ ...key, hold: undefined, failure: undefined });
-    step.emit('completed', { ...run(type, hold), success: true, observersOnly: true });
+    const event = emitEnd(step, 'completed', type, hold);
+    event.success = true;
+    event.observersOnly = true;
     return serve(step, type);
   }
   const success: Outcome = {
@@ -123,7 +126,9 @@ function succeed(step: Step, key: KeyState, hold: Hold): string | undefined {
     step.put({ ...key, hold: undefined, success, failure: undefined }),
     success,
   );
-  step.emit('completed', { ...run(type, hold), success: true, dismissed });
+  const event = emitEnd(step, 'completed', type, hold);
+  event.success = true;
+  event.dismissed = dismissed;
   return serve(step, type);
 }
 
@@ -146,7 +151,9 @@ function failFatally(step: Step, key: KeyState, hold: Hold, error: string): stri
     atMs: step.nowMs,
   };
   const dismissed = dismissQueue(step, step.put({ ...key, hold: undefined, failure }), failure);
-  step.emit('failed', { ...run(key.type, hold), error, dismissed });
+  const event = emitEnd(step, 'failed', key.type, hold);
+  event.error = error;
+  event.dismissed = dismissed;
   return serve(step, key.type);
 }
 
@@ -155,15 +162,19 @@ export function failHold(
   step: Step,
   key: KeyState,
   hold: Hold,
-  event: 'released' | 'expired',
+  name: 'released' | 'expired',
   error: string,
 ): string | undefined {
   step.putKey({ ...key, hold: undefined });
-  step.emit(event, { ...run(key.type, hold), error, observersOnly: true });
+  const event = emitEnd(step, name, key.type, hold);
+  event.error = error;
+  event.observersOnly = true;
   return serve(step, key.type);
 }
 
-/** Whose run it was that ended. */
-function run(type: string, { nodeId, sessionId, token, acquiredAtMs }: Hold) {
-  return { type, nodeId, sessionId, token, sinceMs: acquiredAtMs };
+function emitEnd(step: Step, name: EventName, type: string, run: Hold): ReturnType<Step['emit']> {
+  const event = step.emit(name, type, run);
+  event.token = run.token;
+  event.sinceMs = run.acquiredAtMs;
+  return event;
 }

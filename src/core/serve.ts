@@ -63,7 +63,9 @@ function refuseQueue(step: Step, key: KeyState, waiter: Waiter, verdict: Verdict
   };
   const dismissed = dismissQueue(step, key, outcome);
   step.putKey({ ...step.key(key.type), failure: outcome });
-  step.emit('failed', { type: key.type, nodeId: waiter.nodeId, error: outcome.error, dismissed });
+  const event = step.emit('failed', key.type, { nodeId: waiter.nodeId });
+  event.error = outcome.error;
+  event.dismissed = dismissed;
 }
 
 /** Skips this waiter and those directly behind it that are skipped too: one event for all of them. */
@@ -86,11 +88,8 @@ function skipRun(step: Step, first: Candidate, verdict: Verdict & { kind: 'skip'
     atMs: verdict.atMs ?? step.nowMs,
   };
   remember(step, step.key(type), skipped, outcome);
-  step.emit('completed', {
-    type,
-    nodeId: verdict.nodeId,
-    success: true,
-    atMs: outcome.atMs,
-    dismissed: skipped.length,
-  });
+  const event = step.emit('completed', type, { nodeId: verdict.nodeId });
+  event.success = true;
+  event.atMs = outcome.atMs;
+  event.dismissed = skipped.length;
 }

@@ -1,5 +1,5 @@
 import { settleMoment, settleRevision, THIS_COMMIT } from './moment.js';
-import { type AcquireResult, type Result } from './results.js';
+import { type Result } from './results.js';
 import { type Hold, type KeyState, NO_LANES, type ResourceState, settleOutcome } from './state.js';
 import { type LockEvent } from './events.js';
 
@@ -45,19 +45,43 @@ function settleHold(hold: Hold, revision: number): Hold {
   };
 }
 
-export function settleResult<R extends Result>(result: R, revision: number): R {
-  const settled: AcquireResult | Result = result;
-  if ('token' in settled && settled.token === THIS_COMMIT) return { ...result, token: revision };
-  if ('ticket' in settled && settled.ticket.revision === THIS_COMMIT) {
-    return { ...result, ticket: settleMoment(settled.ticket, revision) };
+export function settleResult(result: Result, revision: number): Result {
+  switch (result.kind) {
+    case 'acquired':
+      return {
+        kind: 'acquired',
+        token: settleRevision(result.token, revision),
+        leaseMs: result.leaseMs,
+        referenceCount: result.referenceCount,
+      };
+    case 'queued':
+      return {
+        kind: 'queued',
+        position: result.position,
+        ticket: settleMoment(result.ticket, revision),
+        referenceCount: result.referenceCount,
+      };
+    case 'renewed':
+      return { kind: 'renewed', token: settleRevision(result.token, revision), leaseMs: result.leaseMs };
+    default:
+      return result;
   }
-  return result;
 }
 
 export function settleEvent(event: LockEvent, revision: number): LockEvent {
   return {
-    ...event,
+    name: event.name,
     moment: settleMoment(event.moment, revision),
+    type: event.type,
+    nodeId: event.nodeId,
+    sessionId: event.sessionId,
+    success: event.success,
+    error: event.error,
     token: event.token === undefined ? undefined : settleRevision(event.token, revision),
+    atMs: event.atMs,
+    sinceMs: event.sinceMs,
+    dismissed: event.dismissed,
+    referenceCount: event.referenceCount,
+    observersOnly: event.observersOnly,
   };
 }

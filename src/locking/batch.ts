@@ -14,6 +14,12 @@ export interface Batch {
   readonly results: readonly Result[];
 }
 
+/** Commands in order, each made when its turn comes: most of a long list go with later commits. */
+export interface CommandList {
+  readonly length: number;
+  at(index: number): Command | undefined;
+}
+
 /** The events of a commit are stored with it; beyond this, commands wait for the next commit. */
 const MAX_EVENT_BYTES = 24 * 1024;
 
@@ -24,18 +30,13 @@ const EVENT_OVERHEAD_BYTES = 160;
  * Applies as many of the commands as one commit can carry. A token is the revision of its commit, so combining stops
  * before a second grant; the rest goes with the next commit.
  */
-export function combine(
-  state: ResourceState,
-  commands: Iterable<Command>,
-  nowMs: number,
-  policy: Policy,
-): Batch {
+export function combine(state: ResourceState, commands: CommandList, nowMs: number, policy: Policy): Batch {
   const events: LockEvent[] = [];
   const results: Result[] = [];
   let granted = false;
   let bytes = 0;
-  for (const command of commands) {
-    const next = transition(state, command, nowMs, policy);
+  for (let i = 0; i < commands.length; i++) {
+    const next = transition(state, commands.at(i)!, nowMs, policy);
     const grants = next.events.some(isGrant);
     if (granted && grants) break;
     granted ||= grants;

@@ -47,7 +47,10 @@ async function one<D extends object>(
   try {
     const checked = checkInput(dto, request, 'json');
     if (!checked.ok) throw new BadRequestException(checked.error);
-    return { status: 200, ...(await call(checked.value)) };
+    const answer: object & { status?: number } = await call(checked.value);
+    // Nobody else has it, and copying it into another object takes longer than making it.
+    answer.status = 200;
+    return answer as BatchItem;
   } catch (error) {
     const { status, body } = describeError(error) ?? INTERNAL_ERROR;
     return { status, ...body };

@@ -85,19 +85,17 @@ export class CommitRounds {
 
   private combine(slot: ResourceSlot, work: Work, state: ResourceState): Batch {
     const { clock, policy } = this.context;
-    return combine(state, this.prepared(slot, work), clock.wallMs(), policy);
+    const { inbox } = work;
+    const commands = { length: inbox.length, at: (i: number) => this.prepared(slot, inbox[i]!.command) };
+    return combine(state, commands, clock.wallMs(), policy);
   }
 
   /** A waiter that was last written long ago is written again when it asks. */
-  private *prepared(slot: ResourceSlot, work: Work): Iterable<Command> {
+  private prepared(slot: ResourceSlot, command: Command): Command {
+    if (command.kind !== 'acquire' && command.kind !== 'claim') return command;
     const { deadlines, policy } = this.context;
-    for (const { command } of work.inbox) {
-      const asks = command.kind === 'acquire' || command.kind === 'claim';
-      const clock = asks ? slot.clockOf(command.type) : undefined;
-      yield asks && clock?.shouldTouch(command.asker, deadlines.now(), policy)
-        ? { ...command, touch: true }
-        : command;
-    }
+    const isDue = slot.clockOf(command.type)?.shouldTouch(command.asker, deadlines.now(), policy);
+    return isDue ? { ...command, touch: true } : command;
   }
 
   /** Nothing has changed, and yet there is something to write: the end of the record. */
@@ -115,9 +113,17 @@ export class CommitRounds {
     const { writes, head, spilled } = encodeRecord(slot.resourceId, base, next, batch.events, commitId);
     check(writes.length > 0, 'a commit writes something');
     const listings = this.context.listingsOf(this.context.partitionOf(slot.resourceId));
-    const { revision: baseRevision } = base;
-    const sent = { listings, baseRevision, isDoubtful: false, revision: undefined };
-    return { writes, attempt: { commitId, batch, head, spilled, ...sent } };
+    const attempt: Attempt = {
+      commitId,
+      batch,
+      head,
+      spilled,
+      listings,
+      baseRevision: base.revision,
+      isDoubtful: false,
+      revision: undefined,
+    };
+    return { writes, attempt };
   }
 
   private land(slot: ResourceSlot, work: Work, attempt: Attempt, revision: number): void {

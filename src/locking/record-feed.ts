@@ -167,7 +167,7 @@ export class RecordFeed {
       const { events } = own.batch;
       shard.adoptOwn(slot, own, change.revision);
       return this.target.publish(
-        resourceId,
+        slot.resourceId,
         events.map((event) => settleEvent(event, change.revision)),
       );
     }

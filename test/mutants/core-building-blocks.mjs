@@ -108,13 +108,18 @@ const settle = [
   },
   {
     name: 'the ticket of an answer is settled',
-    find: "'ticket' in settled && settled.ticket.revision === THIS_COMMIT",
-    replace: 'false',
+    find: 'ticket: settleMoment(result.ticket, revision),',
+    replace: 'ticket: result.ticket,',
   },
   {
     name: 'the token of an answer is settled',
-    find: "'token' in settled && settled.token === THIS_COMMIT",
-    replace: 'false',
+    find: 'token: settleRevision(result.token, revision),\n',
+    replace: 'token: result.token,\n',
+  },
+  {
+    name: 'the token of a renewal is settled, too',
+    find: 'token: settleRevision(result.token, revision), leaseMs',
+    replace: 'token: result.token, leaseMs',
   },
   {
     name: 'the token of an event is settled',

@@ -100,24 +100,23 @@ const release = [
   },
   {
     name: 'a success that dismisses nobody is for observers only',
-    find: "step.emit('completed', { ...run(type, hold), success: true, observersOnly: true });",
-    replace: "step.emit('completed', { ...run(type, hold), success: true });",
+    find: 'event.success = true;\n    event.observersOnly = true;',
+    replace: 'event.success = true;',
   },
   {
     name: 'a success that is handed over serves the next',
-    find: "step.emit('completed', { ...run(type, hold), success: true, observersOnly: true });\n    return serve(step, type);",
-    replace:
-      "step.emit('completed', { ...run(type, hold), success: true, observersOnly: true });\n    return undefined;",
+    find: 'event.observersOnly = true;\n    return serve(step, type);',
+    replace: 'event.observersOnly = true;\n    return undefined;',
   },
   {
     name: 'a success frees the resource for others',
-    find: "step.emit('completed', { ...run(type, hold), success: true, dismissed });\n  return serve(step, type);",
-    replace: "step.emit('completed', { ...run(type, hold), success: true, dismissed });\n  return undefined;",
+    find: 'event.dismissed = dismissed;\n  return serve(step, type);',
+    replace: 'event.dismissed = dismissed;\n  return undefined;',
   },
   {
     name: 'a fatal failure frees the resource for others',
-    find: 'error, dismissed });\n  return serve(step, key.type);',
-    replace: 'error, dismissed });\n  return undefined;',
+    find: 'event.dismissed = dismissed;\n  return serve(step, key.type);',
+    replace: 'event.dismissed = dismissed;\n  return undefined;',
   },
   {
     name: 'a fatal failure is recorded',
@@ -126,13 +125,13 @@ const release = [
   },
   {
     name: 'a failure serves the next',
-    find: 'observersOnly: true });\n  return serve(step, key.type);',
-    replace: 'observersOnly: true });\n  return undefined;',
+    find: 'event.observersOnly = true;\n  return serve(step, key.type);',
+    replace: 'event.observersOnly = true;\n  return undefined;',
   },
   {
     name: 'a plain failure is for observers only',
-    find: 'error, observersOnly: true });',
-    replace: 'error });',
+    find: 'event.error = error;\n  event.observersOnly = true;',
+    replace: 'event.error = error;',
   },
   {
     name: 'the server counts nothing when the clients count, in a delete either',
@@ -204,7 +203,7 @@ const serve = [
   },
   {
     name: 'a refusal is an event',
-    find: "step.emit('failed', { type: key.type, nodeId: waiter.nodeId, error: outcome.error, dismissed });",
+    find: "const event = step.emit('failed', key.type, { nodeId: waiter.nodeId });\n  event.error = outcome.error;\n  event.dismissed = dismissed;",
     replace: '',
   },
   {

@@ -118,7 +118,7 @@ const liveness = [
   },
   {
     name: 'a withdrawal is an event',
-    find: "step.emit('withdrawn', { type: key.type, nodeId, sessionId, error, sinceMs: waiter.requestedAtMs });",
+    find: "const event = step.emit('withdrawn', key.type, waiter);\n  event.error = error;\n  event.sinceMs = waiter.requestedAtMs;",
     replace: '',
   },
 ];

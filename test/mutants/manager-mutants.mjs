@@ -152,8 +152,8 @@ const committing = [
   {
     name: 'commands that arrive together are combined',
     file: ROUNDS,
-    find: 'for (const { command } of work.inbox) {',
-    replace: 'for (const { command } of work.inbox.slice(0, 1)) {',
+    find: 'length: inbox.length,',
+    replace: 'length: 1,',
     tests: [MANAGER_SPEC],
   },
   {

@@ -54,7 +54,12 @@ it('has every acknowledged commit, whole and at its revision, after being killed
 });
 
 it('goes on above every revision it ever gave out, even with the wall clock far back', async () => {
-  const backThen = { wallMs: () => 0, monotonicMs: () => 0, after: () => () => {} };
+  const backThen = {
+    turn: async () => undefined,
+    wallMs: () => 0,
+    monotonicMs: () => 0,
+    after: () => () => {},
+  };
   const child = new StoreProcess(directory);
   await child.tell({ do: 'open' });
   await child.load(8, 500);

@@ -21,6 +21,8 @@ export class SimulatedClock implements Clock {
     return () => void (this.timers = this.timers.filter((other) => other !== timer));
   }
 
+  async turn(): Promise<void> {}
+
   /** Time passes while the process runs: timers fire in order, each at its own moment. */
   async advance(ms: number): Promise<void> {
     const until = this.monotonic + ms;

@@ -8,7 +8,7 @@ import { answerMalformedRequests } from './malformed-requests.js';
 import { adoptMessageClasses, type MessageClasses } from './message-classes.js';
 import { parseQuery } from './parse-query.js';
 
-const JSON_TYPE = 'application/json; charset=utf-8';
+export const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** Express sends these without a body, whatever the handler returned. */
 const BODILESS = new Set([204, 205, 304]);

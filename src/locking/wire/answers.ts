@@ -65,8 +65,9 @@ export function ticketOf(moment: Moment, { type, resourceId }: KeyName, nodeId: 
 }
 
 export function unlockAnswer({ nextHolder }: Exclude<ReleaseResult, Refused>) {
-  const message = nextHolder === undefined ? 'lock released' : `lock released and handed to ${nextHolder}`;
-  return { released: true, message, ...(nextHolder !== undefined && { next_holder: nextHolder }) };
+  return nextHolder === undefined
+    ? { released: true, message: 'lock released' }
+    : { released: true, message: `lock released and handed to ${nextHolder}`, next_holder: nextHolder };
 }
 
 export function renewAnswer({ token, leaseMs }: Exclude<RenewResult, Refused>) {
