@@ -22,7 +22,7 @@ export async function openStore(kind, path) {
 }
 
 export async function startManager(store, environment = {}) {
-  const manager = new LockManager(store, clock, readSettings(environment), new EventBus());
+  const manager = new LockManager(store, clock, readSettings(environment), new EventBus(clock));
   await manager.onModuleInit();
   return manager;
 }

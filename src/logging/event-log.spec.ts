@@ -2,7 +2,7 @@ import pino from 'pino';
 import { expect, it } from 'vitest';
 import { type LockEvent } from '../core/events.js';
 import { EventBus } from '../subscriptions/event-bus.js';
-import { SimulatedClock } from '../../test/support/simulated-clock.js';
+import { settled, SimulatedClock } from '../../test/support/simulated-clock.js';
 import { EventLog } from './event-log.js';
 
 const clock = new SimulatedClock();
@@ -24,9 +24,9 @@ const event = (fields: Partial<LockEvent>): LockEvent => ({
   ...fields,
 });
 
-function logged(level: string, ...events: LockEvent[]): string[] {
+async function logged(level: string, ...events: LockEvent[]): Promise<string[]> {
   const lines: string[] = [];
-  const bus = new EventBus();
+  const bus = new EventBus(clock);
   const log = new EventLog(
     bus,
     pino({ level, base: null }, { write: (line) => void lines.push(line) }),
@@ -34,6 +34,8 @@ function logged(level: string, ...events: LockEvent[]): string[] {
   );
   log.onModuleInit();
   for (const one of events) bus.publish('sha256:1', [one]);
+  expect(lines, 'before the answers').toEqual([]);
+  await settled();
   log.onModuleDestroy();
   return lines;
 }
@@ -45,10 +47,10 @@ function byPino(fields: object, message: string): string {
   return written;
 }
 
-it('writes what pino would write', () => {
+it('writes what pino would write, after the answers', async () => {
   const node = 'a "quoted" näme';
   expect(
-    logged(
+    await logged(
       'info',
       event({ token: 5 }),
       event({ name: 'queued', nodeId: 'b', sessionId: 's\\' }),
@@ -63,6 +65,6 @@ it('writes what pino would write', () => {
   ]);
 });
 
-it('is silent above its level', () => {
-  expect(logged('warn', event({}))).toEqual([]);
+it('is silent above its level', async () => {
+  expect(await logged('warn', event({}))).toEqual([]);
 });

@@ -28,8 +28,8 @@ export class EventLog implements OnModuleInit, OnModuleDestroy {
 
   onModuleInit(): void {
     if (!this.pino.isLevelEnabled('info')) return;
-    this.subscription = this.bus.events$.subscribe(({ resourceId, events }) => {
-      for (const event of events) this.write(resourceId, event);
+    this.subscription = this.bus.recounted$.subscribe((recent) => {
+      for (const { resourceId, events } of recent) for (const event of events) this.write(resourceId, event);
     });
     this.subscription.add(this.bus.gaps$.subscribe(() => this.holders.clear()));
   }

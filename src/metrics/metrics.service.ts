@@ -27,8 +27,8 @@ const COMMANDS = [1, 2, 5, 10, 50, 200, 1000];
 const TYPES: ReadonlySet<string> = new Set(['pull', 'update', 'delete']);
 const label = (type: string) => (TYPES.has(type) ? type : 'other');
 
-/** What happened is counted when somebody asks, or this much at once: that is quicker than one by one between requests. */
-const COUNTED_TOGETHER = 100;
+/** Commits without events are measured when somebody asks, or so many at once: one by one between requests takes longer. */
+const MEASURED_TOGETHER = 100;
 
 /**
  * What operators watch, learnt from the change feed: every instance counts every event once that it was shown. Only the
@@ -40,8 +40,7 @@ export class MetricsService implements OnModuleInit, OnModuleDestroy {
   private readonly subscription = new Subscription();
   /** Hand-overs not claimed yet: tokens by type, by resource. */
   private readonly handedOver = new Map<string, Map<string, number>>();
-  /** Not yet counted. */
-  private readonly events: LockEvent[] = [];
+  /** Not yet measured. */
   private readonly commits: MeasuredCommit[] = [];
 
   private readonly acquisitions = new Counter({
@@ -124,7 +123,13 @@ export class MetricsService implements OnModuleInit, OnModuleDestroy {
     subscription.add(locking.skips$.subscribe((type) => this.avoided.labels(label(type)).inc()));
     subscription.add(
       bus.events$.subscribe(({ resourceId, events }) => {
-        for (const event of events) this.happened(resourceId, event);
+        for (const event of events) if (event.name === 'assigned') this.assigned(resourceId, event);
+      }),
+    );
+    subscription.add(
+      bus.recounted$.subscribe((recent) => {
+        for (const { events } of recent) for (const event of events) this.count(event);
+        this.measureAll();
       }),
     );
     subscription.add(bus.changes$.subscribe((resourceId) => this.changed(resourceId)));
@@ -154,24 +159,20 @@ export class MetricsService implements OnModuleInit, OnModuleDestroy {
 
   /** In the text form of Prometheus. */
   text(): Promise<string> {
-    this.countAll();
+    this.measureAll();
     return this.registry.metrics();
   }
 
-  private happened(resourceId: string, event: LockEvent): void {
-    if (event.name === 'assigned' && event.token !== undefined) {
-      const tokens = this.handedOver.get(resourceId) ?? new Map<string, number>();
-      this.handedOver.set(resourceId, tokens.set(event.type, event.token));
-    }
-    if (this.events.push(event) === COUNTED_TOGETHER) this.countAll();
+  private assigned(resourceId: string, { type, token }: LockEvent): void {
+    const tokens = this.handedOver.get(resourceId) ?? new Map<string, number>();
+    this.handedOver.set(resourceId, tokens.set(type, token!));
   }
 
   private committed(commit: MeasuredCommit): void {
-    if (this.commits.push(commit) === COUNTED_TOGETHER) this.countAll();
+    if (this.commits.push(commit) === MEASURED_TOGETHER) this.measureAll();
   }
 
-  private countAll(): void {
-    for (const event of this.events.splice(0)) this.count(event);
+  private measureAll(): void {
     for (const commit of this.commits.splice(0)) this.measure(commit);
   }
 

@@ -1,5 +1,6 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { type Observable, Subject } from 'rxjs';
+import { CLOCK, type Clock } from '../common/clock.interface.js';
 import { type LockEvent } from '../core/events.js';
 
 export interface ResourceEvents {
@@ -21,10 +22,14 @@ export function isOnlyQueueing({ events }: ResourceEvents): boolean {
 
 /** What happened, in the order of the store's change feed: the same for every instance. Nothing else publishes here. */
 @Injectable()
-export class EventBus {
+export class EventBus implements OnModuleDestroy {
   private readonly subject = new Subject<ResourceEvents>();
   private readonly changed = new Subject<string>();
   private readonly gaps = new Subject<Gap>();
+  private readonly recounted = new Subject<readonly ResourceEvents[]>();
+  private recent: ResourceEvents[] = [];
+
+  constructor(@Inject(CLOCK) private readonly clock: Clock) {}
 
   get events$(): Observable<ResourceEvents> {
     return this.subject;
@@ -40,12 +45,34 @@ export class EventBus {
     return this.gaps;
   }
 
+  /** The same as `events$`, once those who asked have their answers: for whoever only keeps account of it. */
+  get recounted$(): Observable<readonly ResourceEvents[]> {
+    return this.recounted;
+  }
+
   publish(resourceId: string, events: readonly LockEvent[]): void {
-    if (events.length > 0) this.subject.next({ resourceId, events });
+    if (events.length > 0) this.happened({ resourceId, events });
     this.changed.next(resourceId);
   }
 
   missed(gap: Gap): void {
+    this.recount();
     this.gaps.next(gap);
+  }
+
+  onModuleDestroy(): void {
+    this.recount();
+  }
+
+  private happened(events: ResourceEvents): void {
+    this.subject.next(events);
+    if (this.recent.push(events) === 1) void this.clock.turn().then(() => this.recount());
+  }
+
+  private recount(): void {
+    const { recent } = this;
+    if (recent.length === 0) return;
+    this.recent = [];
+    this.recounted.next(recent);
   }
 }

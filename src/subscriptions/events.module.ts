@@ -1,6 +1,11 @@
 import { Module } from '@nestjs/common';
+import { ClockModule } from '../common/clock.module.js';
 import { EventBus } from './event-bus.js';
 import { ResourceListeners } from './resource-listeners.js';
 
-@Module({ providers: [EventBus, ResourceListeners], exports: [EventBus, ResourceListeners] })
+@Module({
+  imports: [ClockModule],
+  providers: [EventBus, ResourceListeners],
+  exports: [EventBus, ResourceListeners],
+})
 export class EventsModule {}

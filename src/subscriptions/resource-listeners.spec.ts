@@ -2,6 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { type EventName, type LockEvent } from '../core/events.js';
 import { EventBus } from './event-bus.js';
 import { ResourceListeners } from './resource-listeners.js';
+import { SimulatedClock } from '../../test/support/simulated-clock.js';
+
+const clock = new SimulatedClock();
 
 function event(name: EventName): LockEvent {
   return {
@@ -23,7 +26,7 @@ function event(name: EventName): LockEvent {
 
 describe('ResourceListeners', () => {
   it('tells those who listen to the resource, until they stop', () => {
-    const bus = new EventBus();
+    const bus = new EventBus(clock);
     const listeners = new ResourceListeners(bus);
     const heard: string[] = [];
     const stop = listeners.listen('a', () => heard.push('a'));
@@ -37,7 +40,7 @@ describe('ResourceListeners', () => {
   });
 
   it('bothers nobody with the queueing of others', () => {
-    const bus = new EventBus();
+    const bus = new EventBus(clock);
     const listeners = new ResourceListeners(bus);
     let heard = 0;
     listeners.listen('a', () => heard++);
@@ -48,7 +51,7 @@ describe('ResourceListeners', () => {
   });
 
   it('makes those look again who may have missed something', () => {
-    const bus = new EventBus();
+    const bus = new EventBus(clock);
     const listeners = new ResourceListeners(bus);
     const heard: string[] = [];
     for (const name of ['a', 'b']) listeners.listen(name, () => heard.push(name));

@@ -39,7 +39,7 @@ export async function startManager(
   recent?: RecentSlots,
   random?: Random,
 ): Promise<StartedManager> {
-  const bus = new EventBus();
+  const bus = new EventBus(clock);
   const all = { ...DEFAULT_LOCK_POLICY, ...policy };
   const manager = new LockManager(store, clock, all, bus, refCounts, recent, random);
   await manager.onModuleInit();
