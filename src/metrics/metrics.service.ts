@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { Subscription } from 'rxjs';
 import { CLOCK, type Clock } from '../common/clock.interface.js';
 import { type LockEvent } from '../core/events.js';
@@ -11,6 +11,7 @@ import { LongPolls } from '../locking/long-polls.js';
 import { EventBus } from '../subscriptions/event-bus.js';
 import { OpenStreams } from '../subscriptions/open-streams.js';
 import { SessionsService } from '../sessions/sessions.service.js';
+import { Distribution, register, Tally } from './series.js';
 
 /** Work lasts from milliseconds to hours. */
 const SECONDS = [0.005, 0.02, 0.1, 0.5, 2, 10, 60, 300, 1800, 7200];
@@ -27,9 +28,6 @@ const COMMANDS = [1, 2, 5, 10, 50, 200, 1000];
 const TYPES: ReadonlySet<string> = new Set(['pull', 'update', 'delete']);
 const label = (type: string) => (TYPES.has(type) ? type : 'other');
 
-/** Commits without events are measured when somebody asks, or so many at once: one by one between requests takes longer. */
-const MEASURED_TOGETHER = 100;
-
 /**
  * What operators watch, learnt from the change feed: every instance counts every event once that it was shown. Only the
  * commits are those of this instance alone.
@@ -40,62 +38,53 @@ export class MetricsService implements OnModuleInit, OnModuleDestroy {
   private readonly subscription = new Subscription();
   /** Hand-overs not claimed yet: tokens by type, by resource. */
   private readonly handedOver = new Map<string, Map<string, number>>();
-  /** Not yet measured. */
-  private readonly commits: MeasuredCommit[] = [];
 
-  private readonly acquisitions = new Counter({
-    name: 'holdfast_acquisitions_total',
-    help: 'Locks granted at once, handed over to a waiter, or queued for',
-    labelNames: ['type', 'how'],
-    registers: [this.registry],
-  });
-  private readonly outcomes = new Counter({
-    name: 'holdfast_outcomes_total',
-    help: 'How runs ended: success, failure (reported or forced), fatal, expired',
-    labelNames: ['type', 'outcome'],
-    registers: [this.registry],
-  });
-  private readonly avoided = new Counter({
-    name: 'holdfast_work_avoided_total',
-    help: 'Times a node was told to skip the work because another had done it',
-    labelNames: ['type'],
-    registers: [this.registry],
-  });
-  private readonly wait = new Histogram({
-    name: 'holdfast_wait_seconds',
-    help: 'From asking to being granted',
-    labelNames: ['type'],
-    buckets: SECONDS,
-    registers: [this.registry],
-  });
-  private readonly hold = new Histogram({
-    name: 'holdfast_hold_seconds',
-    help: 'From being granted to the end of the run',
-    labelNames: ['type'],
-    buckets: SECONDS,
-    registers: [this.registry],
-  });
+  private readonly acquisitions = new Tally(
+    'holdfast_acquisitions_total',
+    'Locks granted at once, handed over to a waiter, or queued for',
+    ['type', 'how'],
+  );
+  private readonly outcomes = new Tally(
+    'holdfast_outcomes_total',
+    'How runs ended: success, failure (reported or forced), fatal, expired',
+    ['type', 'outcome'],
+  );
+  private readonly avoided = new Tally(
+    'holdfast_work_avoided_total',
+    'Times a node was told to skip the work because another had done it',
+    ['type'],
+  );
+  private readonly wait = new Distribution(
+    'holdfast_wait_seconds',
+    'From asking to being granted',
+    'type',
+    SECONDS,
+  );
+  private readonly hold = new Distribution(
+    'holdfast_hold_seconds',
+    'From being granted to the end of the run',
+    'type',
+    SECONDS,
+  );
 
-  private readonly claim = new Histogram({
-    name: 'holdfast_hand_over_seconds',
-    help: 'From handing a lock over to the claim of its new holder',
-    labelNames: ['type'],
-    buckets: CLAIM_SECONDS,
-    registers: [this.registry],
-  });
-  private readonly store = new Histogram({
-    name: 'holdfast_store_commit_seconds',
-    help: 'How long the store takes for a commit',
-    labelNames: ['outcome'],
-    buckets: STORE_SECONDS,
-    registers: [this.registry],
-  });
-  private readonly combined = new Histogram({
-    name: 'holdfast_commands_per_commit',
-    help: 'Requests that one commit answers',
-    buckets: COMMANDS,
-    registers: [this.registry],
-  });
+  private readonly claim = new Distribution(
+    'holdfast_hand_over_seconds',
+    'From handing a lock over to the claim of its new holder',
+    'type',
+    CLAIM_SECONDS,
+  );
+  private readonly store = new Distribution(
+    'holdfast_store_commit_seconds',
+    'How long the store takes for a commit',
+    'outcome',
+    STORE_SECONDS,
+  );
+  private readonly combined = new Distribution(
+    'holdfast_commands_per_commit',
+    'Requests that one commit answers',
+    undefined,
+    COMMANDS,
+  );
 
   constructor(
     private readonly bus: EventBus,
@@ -107,6 +96,8 @@ export class MetricsService implements OnModuleInit, OnModuleDestroy {
     sessions: SessionsService,
   ) {
     collectDefaultMetrics({ register: this.registry });
+    const { acquisitions, outcomes, avoided, wait, hold, claim, store, combined } = this;
+    register(this.registry, acquisitions, outcomes, avoided, wait, hold, claim, store, combined);
     this.gauge(
       'holdfast_resources',
       'Resources with anything held, awaited, remembered or referenced',
@@ -120,7 +111,7 @@ export class MetricsService implements OnModuleInit, OnModuleDestroy {
 
   onModuleInit(): void {
     const { bus, manager, locking, subscription } = this;
-    subscription.add(locking.skips$.subscribe((type) => this.avoided.labels(label(type)).inc()));
+    subscription.add(locking.skips$.subscribe((type) => this.avoided.add(label(type))));
     subscription.add(
       bus.events$.subscribe(({ resourceId, events }) => {
         for (const event of events) if (event.name === 'assigned') this.assigned(resourceId, event);
@@ -129,7 +120,6 @@ export class MetricsService implements OnModuleInit, OnModuleDestroy {
     subscription.add(
       bus.recounted$.subscribe((recent) => {
         for (const { events } of recent) for (const event of events) this.count(event);
-        this.measureAll();
       }),
     );
     subscription.add(bus.changes$.subscribe((resourceId) => this.changed(resourceId)));
@@ -138,7 +128,7 @@ export class MetricsService implements OnModuleInit, OnModuleDestroy {
         for (const resourceId of this.handedOver.keys()) if (concerns(resourceId)) this.changed(resourceId);
       }),
     );
-    subscription.add(manager.commits$.subscribe((commit) => this.committed(commit)));
+    subscription.add(manager.commits$.subscribe((commit) => this.measure(commit)));
   }
 
   onModuleDestroy(): void {
@@ -159,7 +149,6 @@ export class MetricsService implements OnModuleInit, OnModuleDestroy {
 
   /** In the text form of Prometheus. */
   text(): Promise<string> {
-    this.measureAll();
     return this.registry.metrics();
   }
 
@@ -168,17 +157,9 @@ export class MetricsService implements OnModuleInit, OnModuleDestroy {
     this.handedOver.set(resourceId, tokens.set(type, token!));
   }
 
-  private committed(commit: MeasuredCommit): void {
-    if (this.commits.push(commit) === MEASURED_TOGETHER) this.measureAll();
-  }
-
-  private measureAll(): void {
-    for (const commit of this.commits.splice(0)) this.measure(commit);
-  }
-
   private measure({ commands, tookMs, outcome }: MeasuredCommit): void {
-    this.store.labels(outcome).observe(tookMs / 1000);
-    if (outcome === 'committed') this.combined.observe(commands);
+    this.store.observe(outcome, tookMs / 1000);
+    if (outcome === 'committed') this.combined.observe('', commands);
   }
 
   /** Claims are no events. */
@@ -191,7 +172,7 @@ export class MetricsService implements OnModuleInit, OnModuleDestroy {
       if (hold?.token === token && !hold.claimed) continue;
       tokens.delete(type);
       if (hold?.token !== token) continue;
-      this.claim.labels(label(type)).observe(Math.max(0, this.clock.wallMs() - hold.acquiredAtMs) / 1000);
+      this.claim.observe(label(type), Math.max(0, this.clock.wallMs() - hold.acquiredAtMs) / 1000);
     }
     if (tokens.size === 0) this.handedOver.delete(resourceId);
   }
@@ -199,16 +180,15 @@ export class MetricsService implements OnModuleInit, OnModuleDestroy {
   private count(event: LockEvent): void {
     const type = label(event.type);
     const outcome = OUTCOMES[event.name];
-    if (event.name === 'granted' || event.name === 'assigned')
-      this.wait.labels(type).observe(secondsSince(event));
+    if (event.name === 'granted' || event.name === 'assigned') this.wait.observe(type, secondsSince(event));
     if (event.name === 'granted' || event.name === 'assigned' || event.name === 'queued') {
-      this.acquisitions.labels(type, event.name).inc();
+      this.acquisitions.add(type, event.name);
     }
     if (outcome && event.token !== undefined) {
-      this.outcomes.labels(type, outcome).inc();
-      this.hold.labels(type).observe(secondsSince(event));
+      this.outcomes.add(type, outcome);
+      this.hold.observe(type, secondsSince(event));
     }
-    if (event.success && event.dismissed > 0) this.avoided.labels(type).inc(event.dismissed);
+    if (event.success && event.dismissed > 0) this.avoided.add(type, '', event.dismissed);
   }
 }
 
