@@ -41,10 +41,13 @@ export class LmdbDatabase implements GroupDatabase {
   /**
    * Every earlier owner is fenced out from here on. Returns the newest revision given out, at least `floor`.
    * `fresh`: the database has just been made; otherwise it must hold the record of an earlier owner.
+   * `assertCurrent` throws when the directory has passed on. It is asked inside the transaction: whoever took the directory
+   * last writes its record last, and nobody who has lost it fences out who has it.
    */
-  takeOwnership(floor: Cursor, fresh: boolean): Cursor {
+  takeOwnership(floor: Cursor, fresh: boolean, assertCurrent: () => void): Cursor {
     try {
       this.revision = this.environment.transactionSync(() => {
+        assertCurrent();
         const newest = fresh ? floor : Math.max(floor, this.recordedRevision());
         this.environment.putSync(OWNER_RECORD, String(newest), this.nonce);
         return newest;

@@ -129,9 +129,9 @@ export class LmdbStateStore implements StateStore {
     if (fresh) this.directory.beginCreation();
     const database = LmdbDatabase.open(this.directory.path, randomInt(1, NONCES));
     try {
-      const revision = database.takeOwnership(this.clock.wallMs() * REVISIONS_PER_MS, fresh);
+      const floor = this.clock.wallMs() * REVISIONS_PER_MS;
+      const revision = database.takeOwnership(floor, fresh, () => socket.assertCurrent());
       if (fresh) this.directory.finishCreation();
-      socket.assertCurrent();
       const feed = new ChangeFeed(revision);
       return { database, feed, socket, committer: new GroupCommitter(database, feed, revision) };
     } catch (error) {
