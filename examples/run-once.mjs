@@ -23,4 +23,9 @@ async function download(signal) {
   await sleep(300, undefined, { signal });
 }
 
-await Promise.all(['node-1', 'node-2', 'node-3'].map(node));
+try {
+  await Promise.all(['node-1', 'node-2', 'node-3'].map(node));
+} catch (error) {
+  console.error(error.message);
+  process.exitCode = 1;
+}

@@ -27,8 +27,15 @@ export class PinoLogger implements LoggerService, OnApplicationShutdown {
     this.write('warn', message, context);
   }
 
+  /** That it cannot listen is told once, by whoever starts it, in words. */
   error(message: unknown, ...rest: unknown[]): void {
-    this.write('error', message, rest.at(-1), rest.length > 1 ? rest[0] : undefined);
+    const context = rest.at(-1);
+    this.write(
+      CHATTER.has(context) ? 'debug' : 'error',
+      message,
+      context,
+      rest.length > 1 ? rest[0] : undefined,
+    );
   }
 
   fatal(message: unknown, context?: string): void {

@@ -114,6 +114,22 @@ describe('holdfast release', () => {
   });
 });
 
+it('holdfast release says so when there is nothing to take away', async () => {
+  const server = await held();
+  const answer = await holdfast(
+    server,
+    'release',
+    '--type',
+    'pull',
+    '--resource',
+    'free',
+    '--force',
+    '--yes',
+  );
+  expect(answer).toMatchObject({ code: 1, stdout: '' });
+  expect(answer.stderr).toContain('Nobody holds pull free: there is nothing to take away.');
+});
+
 describe('holdfast watch', () => {
   it('shows what is held, then what happens, one document a line', async () => {
     const server = await held();

@@ -40,6 +40,7 @@ async function release(options: ReleaseOptions): Promise<void> {
   await asking(server, async (calls) => {
     const key = { type, resource_id: resource };
     const holder = (await calls.get('/lock/status', key))['holder'] as Holder | undefined;
+    if (!holder && !json) throw new Error(`Nobody holds ${type} ${resource}: there is nothing to take away.`);
     if (holder && !yes)
       await confirm(`${holder.node_id} has held ${type} ${resource} for ${since(holder.acquired_at)}.`);
     // Only the hold that was seen: another may have begun while somebody thought about it.
