@@ -5,6 +5,7 @@ import { CLOCK, type Clock } from '../common/clock.interface.js';
 import { type LockEvent } from '../core/events.js';
 import { EventBus } from '../subscriptions/event-bus.js';
 import { PINO } from './pino-logger.js';
+import { jsonOf } from '../core/text.js';
 
 /**
  * One line per grant, queueing, hand-over, success, failure and expiry. `node` is whom it is about, `holder` who holds the
@@ -41,11 +42,11 @@ export class EventLog implements OnModuleInit, OnModuleDestroy {
     else if (token !== undefined) this.holders.delete(key);
     const { nodeId, sessionId, error, dismissed } = event;
     const holder = this.holders.get(key);
-    let line = `{"level":30,"time":${this.clock.wallMs()},"key":${JSON.stringify(key)},"node":${JSON.stringify(nodeId)}`;
-    if (sessionId !== undefined) line += `,"session":${JSON.stringify(sessionId)}`;
-    if (holder !== undefined) line += `,"holder":${JSON.stringify(holder)}`;
+    let line = `{"level":30,"time":${this.clock.wallMs()},"key":${jsonOf(key)},"node":${jsonOf(nodeId)}`;
+    if (sessionId !== undefined) line += `,"session":${jsonOf(sessionId)}`;
+    if (holder !== undefined) line += `,"holder":${jsonOf(holder)}`;
     if (token !== undefined) line += `,"token":${token}`;
-    if (error !== '') line += `,"error":${JSON.stringify(error)}`;
+    if (error !== '') line += `,"error":${jsonOf(error)}`;
     if (dismissed > 0) line += `,"dismissed":${dismissed}`;
     this.lines.write(`${line},"msg":"${name}"}\n`);
   }

@@ -8,6 +8,7 @@ import {
   type Reference,
   type Waiter,
 } from '../../core/state.js';
+import { jsonOf } from '../../core/text.js';
 
 /*
  * How the pieces of a record are written: JSON arrays with the fields below, so that a million of them stay small and
@@ -243,7 +244,7 @@ function writeMoment({ revision, n }: Moment): string {
 }
 
 function text(value: string | undefined): string {
-  return value === undefined ? 'null' : JSON.stringify(value);
+  return value === undefined ? 'null' : jsonOf(value);
 }
 
 function number(value: number | undefined): number | null {

@@ -21,6 +21,7 @@ import {
   WAITERS,
   writeList,
 } from './lists.js';
+import { jsonOf } from '../../core/text.js';
 
 /** What is not there is not written. */
 export interface StoredKey {
@@ -35,7 +36,7 @@ export interface StoredKey {
 
 export function writeKey(key: KeyState, sink: PartSink): string {
   const { type, hold, lanes, success, failure, dismissals, lastRelease } = key;
-  let text = `{"t":${JSON.stringify(type)}`;
+  let text = `{"t":${jsonOf(type)}`;
   if (hold) text += `,"h":${writeHold(hold)}`;
   if (lanes.length > 0) text += `,"l":[${lanes.map((lane) => writeLane(lane, sink)).join()}]`;
   if (success) text += `,"s":${writeOutcome(success)}`;
@@ -46,7 +47,7 @@ export function writeKey(key: KeyState, sink: PartSink): string {
 }
 
 function writeLane({ name, waiters }: Lane, sink: PartSink): string {
-  return `[${JSON.stringify(name)},${writeList(WAITERS, waiters, sink)}]`;
+  return `[${jsonOf(name)},${writeList(WAITERS, waiters, sink)}]`;
 }
 
 export function readKey(stored: StoredKey, revision: number, source: PartSource): KeyState {
