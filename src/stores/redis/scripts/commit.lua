@@ -33,7 +33,7 @@ for at = 1, #KEYS, 4 do
     return redis.error_reply('HOLDFASTFORMAT ' .. stored .. ' ' .. count)
   end
   heads[#heads + 1] = { key = KEYS[at], items = KEYS[at + 1], index = KEYS[at + 2], feed = KEYS[at + 3],
-    isNew = not stored, last = last or '0', fresh = tonumber(fresh or 0), mark = mark or '0' }
+    last = last or '0', fresh = tonumber(fresh or 0), mark = mark or '0' }
 end
 
 -- The entry for the feed and how much it has to say; nothing when an expectation does not hold.
@@ -81,11 +81,7 @@ local function commit(head, seen, from, to)
     if head.mark ~= '0' then redis.call('XTRIM', head.feed, 'MINID', head.mark) end
     head.fresh, head.mark = 0, revision
   end
-  redis.call('HSET', head.key, 'revision', revision, 'fresh', string.format('%.0f', head.fresh), 'mark', head.mark)
-  if head.isNew then
-    redis.call('HSET', head.key, 'format', format, 'partitions', partitions)
-    head.isNew = false
-  end
+  head.isChanged = true
   write(head, revision, from, to)
   return revision
 end
@@ -97,5 +93,12 @@ while at <= #ARGV do
   local last = first + 3 * tonumber(ARGV[at + 2]) - 1
   results[#results + 1] = commit(heads[tonumber(ARGV[at])], tonumber(ARGV[at + 1]), first, last)
   at = last + 1
+end
+
+for _, head in ipairs(heads) do
+  if head.isChanged then
+    redis.call('HSET', head.key, 'format', format, 'partitions', partitions, 'revision', head.last,
+      'fresh', string.format('%.0f', head.fresh), 'mark', head.mark)
+  end
 end
 return results
