@@ -2,17 +2,19 @@
 // request, and the next when the whole answer has come. `load(…)` starts it as a process of its own.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
 import { connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { logFile } from './processes.mjs';
 import { percentile } from './support.mjs';
 
 const [SERVER_CORE, LOAD_CORE] = ['0', '1'];
 
 /** Starts a Node program on a core of its own where the system can (Linux, two cores or more). */
-function spawnPinned(core, script, ...args) {
+function spawnPinned(core, output, script, ...args) {
   const node = [process.execPath, script, ...args];
   const [command, ...rest] = process.platform === 'linux' ? ['taskset', '-c', core, ...node] : node;
-  return spawn(command, rest, { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
+  return spawn(command, rest, { stdio: ['ignore', output, 'inherit', 'ipc'] });
 }
 
 /**
@@ -20,8 +22,9 @@ function spawnPinned(core, script, ...args) {
  * ends with this process. `cpuMs` is the processor time it has had so far.
  */
 export async function startServer(script, ...args) {
-  const child = spawnPinned(SERVER_CORE, script, ...args);
-  child.stdout.resume();
+  const output = openSync(logFile(), 'w');
+  const child = spawnPinned(SERVER_CORE, output, script, ...args);
+  closeSync(output);
   const [{ port }] = await once(child, 'message');
   const cpuMs = async () => {
     child.send('cpu');
@@ -38,6 +41,7 @@ export async function startServer(script, ...args) {
 export async function load({ port, requests, connections, milliseconds }) {
   const child = spawnPinned(
     LOAD_CORE,
+    'pipe',
     fileURLToPath(import.meta.url),
     JSON.stringify({ port, requests, connections, milliseconds }),
   );

@@ -1,9 +1,11 @@
 // Programs beside the benchmark: started on a core of their own, with the processor time they have used.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { createInterface } from 'node:readline';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 const isLinux = process.platform === 'linux';
 const [SERVER_CORE, CLIENT_CORE] = ['0', '1'];
@@ -25,21 +27,28 @@ export async function freePort() {
   return String(port);
 }
 
+/** Where a program logs to, until this one ends: through a pipe, whoever measures would pay for reading it. */
+export function logFile() {
+  const directory = mkdtempSync(join(tmpdir(), 'holdfast-bench-'));
+  process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
+  return join(directory, 'log');
+}
+
 /** Starts a program on the server's core, for as long as this one runs; `ready` is in the line that says it listens. */
 export async function start(command, args, env, ready) {
   const pinned = isLinux ? ['taskset', '-c', SERVER_CORE, command, ...args] : [command, ...args];
+  const log = logFile();
+  const output = openSync(log, 'w');
   const child = spawn(pinned[0], pinned.slice(1), {
     env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', output, 'inherit'],
   });
+  closeSync(output);
   process.once('exit', () => child.kill('SIGKILL'));
-  const lines = createInterface({ input: child.stdout });
-  await new Promise((resolve, reject) => {
-    lines.on('line', (line) => line.includes(ready) && resolve());
-    child.once('exit', () => reject(new Error(`${command} did not start`)));
-  });
-  lines.close();
-  child.stdout.resume();
+  while (!readFileSync(log, 'utf8').includes(ready)) {
+    if (child.exitCode !== null) throw new Error(`${command} did not start`);
+    await sleep(20);
+  }
   return { usedUs: () => (isLinux ? usedUs(child.pid) : NaN) };
 }
 
