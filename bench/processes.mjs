@@ -7,6 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+process.setMaxListeners(64); // some for each program that ends with this one
+
 const isLinux = process.platform === 'linux';
 const [SERVER_CORE, CLIENT_CORE] = ['0', '1'];
 
