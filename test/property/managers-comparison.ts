@@ -39,7 +39,8 @@ export class Comparison {
         return this.subject.compact(step.at);
       case 'wait':
         if (step.ms === LONG_MS) await this.subject.applyLate();
-        return this.clock.advance(step.ms);
+        await this.clock.advance(step.ms);
+        return this.subject.endDoubts();
       case 'restart':
         await this.subject.restart();
         return this.oracle.restart();

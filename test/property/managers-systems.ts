@@ -116,6 +116,12 @@ export class ManagerSystem {
     for (const { store } of this.instances) await store.applyLate();
   }
 
+  /** An expiry whose answer was lost, and which only the feed can tell about, is decided: it does not hang for seconds. */
+  async endDoubts(): Promise<void> {
+    for (const { store } of this.instances) store.deliver();
+    await settled();
+  }
+
   /** Everything late arrives, and everybody sees everything. */
   async catchUp(): Promise<void> {
     await this.applyLate();
@@ -144,7 +150,13 @@ export function viewOf(state: ResourceState, policy: LockPolicy): unknown {
     keys: state.keys
       .map((key) => ({
         type: key.type,
-        hold: key.hold && { ...key.hold, token: 0, renewed: 0, ticket: key.hold.ticket !== undefined },
+        hold: key.hold && {
+          ...key.hold,
+          token: 0,
+          renewed: 0,
+          ticket: key.hold.ticket !== undefined,
+          acquiredAtMs: key.hold.ticket ? 0 : key.hold.acquiredAtMs,
+        },
         queue: Array.from(waiters(key, policy), (waiter) => ({ ...waiter, ticket: 0, renewed: 0 })),
         success: key.success && { ...key.success, token: 0, moment: 0 },
         failure: key.failure && { ...key.failure, token: 0, moment: 0 },
@@ -165,14 +177,16 @@ export function eventsOf({ events }: Instance, resourceId: string): LockEvent[] 
 }
 
 /**
- * Events without those numbers. What expires in the same millisecond may do so in any order, and a waiter that asked only one
- * manager, without a write, is dropped a little early by the other.
+ * Events without those numbers. What expires in the same millisecond may do so in any order; a waiter that asked only one
+ * manager, without a write, is dropped a little early by the other; and where an expiry's answer is lost, another manager that
+ * heard of the hold a little later ends it, a little later, and so is the next one's turn.
  */
 export function told(events: readonly LockEvent[]): unknown[] {
   return events
     .map((event) => ({
       ...event,
-      atMs: event.name === 'withdrawn' ? 0 : event.atMs,
+      atMs: BY_DEADLINE.has(event.name) ? 0 : event.atMs,
+      sinceMs: event.name === 'granted' ? event.sinceMs : 0,
       moment: 0,
       referenceCount: 0,
       token: event.token === undefined ? undefined : 0,
@@ -181,6 +195,8 @@ export function told(events: readonly LockEvent[]): unknown[] {
     .sort((a, b) => (a.order < b.order ? -1 : 1))
     .map(({ event }) => event);
 }
+
+const BY_DEADLINE: ReadonlySet<string> = new Set(['withdrawn', 'expired', 'assigned']);
 
 function orderOf(event: Omit<LockEvent, 'moment'>): string {
   const { atMs, name, type, nodeId, sessionId, dismissed } = event;
