@@ -14,7 +14,7 @@ import {
   timestamp,
   type UpdateRequest,
 } from './wire/messages.js';
-import { CODE, invalid, notFound, RpcError } from './wire/rpc-error.js';
+import { CODE, invalid, notFound, RpcError } from './grpc/rpc-error.js';
 import { WriteStream } from './write-stream.js';
 
 /** As many as containerd's own store sends at once. */
