@@ -1,10 +1,16 @@
 import { type Http2Stream, type StreamListener } from '../http2/http2-stream.js';
 import { ANSWER_HEADERS, OK, type RpcStatus, trailersOf, trailersOnly } from './answer-headers.js';
+import { type MessageMemory } from './message-memory.js';
 import { MessageReader, PREFIX_BYTES } from './message-reader.js';
 import { CODE, RpcError } from './rpc-error.js';
 
 /** More is not taken from a client while as many bytes of its messages wait to be handled. */
 const MAX_QUEUED_BYTES = 1 << 20;
+
+export interface CallLimits {
+  readonly maxMessageBytes: number;
+  readonly memory: MessageMemory;
+}
 
 /** One call: messages in, messages out, a status at the end. When it is over, nothing that is sent goes anywhere. */
 export class GrpcCall implements StreamListener {
@@ -24,10 +30,11 @@ export class GrpcCall implements StreamListener {
 
   constructor(
     private readonly stream: Http2Stream,
-    maxMessageBytes: number,
+    private readonly limits: CallLimits,
     private readonly onOver: () => void,
   ) {
-    this.reader = new MessageReader(maxMessageBytes, (message) => this.queueUp(message));
+    const take = (bytes: number) => limits.memory.take(bytes);
+    this.reader = new MessageReader(limits.maxMessageBytes, (message) => this.queueUp(message), take);
   }
 
   /** It was answered, cancelled or too late. */
@@ -51,6 +58,11 @@ export class GrpcCall implements StreamListener {
     this.queuedBytes -= message.length;
     this.takeHeld();
     return message;
+  }
+
+  /** Nobody looks at the message any more: its memory is used for others. */
+  release(message: Buffer): void {
+    this.limits.memory.give(message);
   }
 
   /** The message of a call that has one. */

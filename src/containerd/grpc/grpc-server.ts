@@ -3,7 +3,8 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { Http2Connection } from '../http2/http2-connection.js';
 import { type Http2Stream } from '../http2/http2-stream.js';
 import { httpStatus } from './answer-headers.js';
-import { GrpcCall } from './grpc-call.js';
+import { type CallLimits, GrpcCall } from './grpc-call.js';
+import { MessageMemory } from './message-memory.js';
 import { CODE, RpcError } from './rpc-error.js';
 import { timeoutMs } from './timeout.js';
 
@@ -31,9 +32,11 @@ const realAfter: After = (ms, task) => {
 /** A gRPC server on a unix socket: no TLS, no compression, no reflection. Calls may be of any kind. */
 export class GrpcServer {
   private readonly server: Server;
+  private readonly limits: CallLimits;
   private readonly connections = new Set<Http2Connection>();
 
   constructor(private readonly options: GrpcServerOptions) {
+    this.limits = { maxMessageBytes: options.maxMessageBytes, memory: new MessageMemory() };
     this.server = createServer((socket) => this.connected(socket));
   }
 
@@ -61,7 +64,7 @@ export class GrpcServer {
     if (!headers.get('content-type')?.startsWith('application/grpc'))
       return stream.end(httpStatus(415, 'gRPC calls have the content-type application/grpc.'));
     let cancelTimer: (() => void) | undefined;
-    const call = new GrpcCall(stream, this.options.maxMessageBytes, () => cancelTimer?.());
+    const call = new GrpcCall(stream, this.limits, () => cancelTimer?.());
     stream.listener = call;
     const path = headers.get(':path') ?? '';
     const handler = this.options.methods.get(path);

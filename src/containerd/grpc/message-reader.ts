@@ -13,6 +13,7 @@ export class MessageReader {
   constructor(
     private readonly maxBytes: number,
     private readonly onMessage: (message: Buffer) => void,
+    private readonly memory: (bytes: number) => Buffer,
   ) {}
 
   /** Whether a message has begun and not ended. */
@@ -38,7 +39,7 @@ export class MessageReader {
       this.deliver(chunk.subarray(at, end));
       return end;
     }
-    this.message = Buffer.allocUnsafeSlow(size);
+    this.message = this.memory(size);
     this.messageFilled = chunk.copy(this.message, 0, at);
     return chunk.length;
   }

@@ -20,6 +20,7 @@ export interface ServiceCalls {
   update(request: UpdateRequest): Promise<{ info: Info }>;
   list(request: { filters: string[] }): AsyncIterable<{ info: Info[] }>;
   delete(request: { digest: string }): Promise<object>;
+  /** The data of an answer may change when the next is asked for. */
   read(request: ReadRequest): AsyncIterable<ReadResponse>;
   status(request: { ref: string }): Promise<{ status: Status }>;
   listStatuses(request: { filters: string[] }): Promise<{ statuses: Status[] }>;
@@ -94,7 +95,9 @@ async function sendAll<Q, A>(
 async function answerAll(call: GrpcCall, writing: WriteCall): Promise<void> {
   for (let message = await call.next(); message; message = await call.next()) {
     const request = writeRequest(message);
-    await call.send(...writeAnswer(await writing.answer(request)));
+    const answer = await writing.answer(request);
+    call.release(message);
+    await call.send(...writeAnswer(answer));
     if (request.action === ACTION.commit) return;
   }
 }
