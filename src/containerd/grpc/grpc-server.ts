@@ -43,6 +43,7 @@ export class GrpcServer {
   async listen(path: string): Promise<void> {
     this.server.listen(path);
     await once(this.server, 'listening');
+    this.server.on('error', () => undefined); // one client that could not be accepted
   }
 
   /** Cuts what is under way and removes the socket. */
