@@ -461,19 +461,6 @@ describe('the connection', () => {
     expect(client.frames.filter(({ type }) => type === FRAME.ping)).toHaveLength(1);
   });
 
-  it('the whole answer of a small call leaves in one piece', async () => {
-    const client = await RawHttp2.open(path);
-    await client.settled();
-    const chunks: number[] = [];
-    client.socket.on('data', (chunk: Buffer) => chunks.push(chunk.length));
-    client.socket.cork();
-    client.send(FRAME.ping, 0, 0, Buffer.from('12345678'));
-    client.ask(1, '/flood', '32768');
-    client.socket.uncork();
-    expect(await client.status(1)).toBe(0);
-    expect(chunks).toHaveLength(1);
-  });
-
   it('ends with the server: calls are cancelled, the client told, the socket gone', async () => {
     const client = await RawHttp2.open(path);
     client.call(1, '/hold');
