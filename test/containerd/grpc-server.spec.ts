@@ -303,6 +303,25 @@ describe('flow control', () => {
     expect(client.frames.some(isUpdate(1))).toBe(true);
   });
 
+  it('a client may send for ever', async () => {
+    const client = await RawHttp2.open(path);
+    const allowed = (streamId: number) =>
+      client.frames
+        .filter((one) => one.type === FRAME.windowUpdate && one.streamId === streamId)
+        .reduce((sum, { payload }) => sum + payload.readUInt32BE(), 0);
+    const frame = RawHttp2.frame(FRAME.data, 0, 1, RawHttp2.message('m'.repeat(16_000)));
+    client.call(1, '/hold');
+    let sent = 0;
+    for (; sent < 40_000_000; sent += 16_005) {
+      client.socket.write(frame);
+      if (sent % 2_000_000 < 16_005) await client.settled();
+      void held[0]?.next();
+    }
+    await client.settled();
+    expect(allowed(0) + 65_535).toBeGreaterThan(sent);
+    expect(allowed(1) + (4 << 20)).toBeGreaterThan(sent);
+  });
+
   it('who sends more than it may is cut off', async () => {
     const client = await RawHttp2.open(path);
     client.call(1, '/hold');
@@ -451,6 +470,15 @@ describe('a stream that breaks the protocol is reset, and no other', () => {
 });
 
 describe('the connection', () => {
+  it('has room for ten thousand calls that wait; more are refused without harm', async () => {
+    const client = await RawHttp2.open(path);
+    for (let n = 0; n < 10_001; n++) client.call(2 * n + 1, '/hold');
+    expect(await client.reset(20_001)).toBe(H2_ERROR.refusedStream);
+    expect(held).toHaveLength(10_000);
+    held[5]!.finish();
+    await expectToWork(client, 20_003);
+  });
+
   it('answers pings at once, and ignores what it does not know', async () => {
     const client = await RawHttp2.open(path);
     client.send(FRAME.priority, 0, 7, Buffer.alloc(5));

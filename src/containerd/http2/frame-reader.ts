@@ -1,4 +1,11 @@
-import { ConnectionError, FRAME_HEADER_BYTES, H2_ERROR, MAX_FRAME_BYTES, PREFACE } from './protocol.js';
+import {
+  ConnectionError,
+  FRAME_HEADER_BYTES,
+  H2_ERROR,
+  MAX_FRAME_BYTES,
+  PREFACE,
+  protocolError,
+} from './protocol.js';
 
 export interface FrameSink {
   /** The payload is the receiver's to keep. */
@@ -35,7 +42,7 @@ export class FrameReader {
     if (this.prefaceSeen === PREFACE.length) return 0;
     const length = Math.min(chunk.length, PREFACE.length - this.prefaceSeen);
     if (chunk.compare(PREFACE, this.prefaceSeen, this.prefaceSeen + length, 0, length) !== 0)
-      throw new ConnectionError(H2_ERROR.protocol, 'This is not the preface of HTTP/2.');
+      throw protocolError('This is not the preface of HTTP/2.');
     this.prefaceSeen += length;
     return length;
   }

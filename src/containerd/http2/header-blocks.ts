@@ -1,4 +1,4 @@
-import { ConnectionError, FLAG, FRAME, FRAME_HEADER_BYTES, H2_ERROR } from './protocol.js';
+import { ConnectionError, FLAG, FRAME, FRAME_HEADER_BYTES, H2_ERROR, protocolError } from './protocol.js';
 
 /** Requests of containerd have a few hundred bytes. */
 const MAX_BLOCK_BYTES = 64 * 1024;
@@ -20,10 +20,7 @@ export class HeaderBlocks {
   check(type: number, streamId: number): void {
     const isAwaited = this.streamId !== 0;
     if (isAwaited === (type === FRAME.continuation) && (!isAwaited || streamId === this.streamId)) return;
-    throw new ConnectionError(
-      H2_ERROR.protocol,
-      'A header block is interrupted, or goes on without a beginning.',
-    );
+    throw protocolError('A header block is interrupted, or goes on without a beginning.');
   }
 
   /** The block, when it is complete. */

@@ -4,6 +4,7 @@ import { FrameWriter } from './frame-writer.js';
 import { HeaderBlocks, type CompleteBlock } from './header-blocks.js';
 import { HeaderDecoder, type HeaderList } from './hpack/header-decoder.js';
 import { Http2Stream, type StreamHost } from './http2-stream.js';
+import { assertLength, settingsPayload, unpadded, windowIncrement } from './payloads.js';
 import {
   ConnectionError,
   DEFAULT_WINDOW_BYTES,
@@ -12,15 +13,16 @@ import {
   H2_ERROR,
   type H2ErrorCode,
   MAX_WINDOW_BYTES,
+  protocolError,
   SETTING,
 } from './protocol.js';
-import { settingsPayload, unpadded, windowIncrement } from './payloads.js';
+import { ReceiveWindow } from './receive-window.js';
 
 /** What a client may send on one stream before it is taken: four of the largest pieces that containerd writes. */
 const STREAM_WINDOW_BYTES = 4 << 20;
 
-/** Streams limit what is kept in memory; the connection's own window never does, so that no stream waits for another. */
-const CONNECTION_WINDOW_BYTES = 1 << 30;
+/** Given back as data comes: streams limit what is kept in memory, and none waits for another. */
+const CONNECTION_WINDOW_BYTES = 16 << 20;
 
 /** Writes that wait for a lock keep their stream: no pull may wait for a free one. */
 const MAX_STREAMS = 10_000;
@@ -53,7 +55,7 @@ export interface ConnectionListener {
 export class Http2Connection implements FrameSink, StreamHost {
   readonly writer: FrameWriter;
   sendWindow = DEFAULT_WINDOW_BYTES;
-  private receiveWindow = CONNECTION_WINDOW_BYTES;
+  private readonly receiveWindow = new ReceiveWindow(CONNECTION_WINDOW_BYTES, (bytes) => this.allow(bytes));
   /** Of streams to come: what the peer takes on each. */
   private initialSendWindow = DEFAULT_WINDOW_BYTES;
   private lastStreamId = 0;
@@ -71,7 +73,7 @@ export class Http2Connection implements FrameSink, StreamHost {
     this.writer = new FrameWriter(socket);
     const reader = new FrameReader(this);
     this.writer.frame(FRAME.settings, 0, 0, HELLO);
-    this.writer.number(FRAME.windowUpdate, 0, CONNECTION_WINDOW_BYTES - DEFAULT_WINDOW_BYTES);
+    this.allow(CONNECTION_WINDOW_BYTES - DEFAULT_WINDOW_BYTES);
     socket.on('data', (chunk: Buffer) => this.read(reader, chunk));
     socket.on('drain', () => this.drained());
     socket.on('error', () => undefined); // `close` follows
@@ -152,6 +154,10 @@ export class Http2Connection implements FrameSink, StreamHost {
     }
   }
 
+  private allow(bytes: number): void {
+    this.writer.number(FRAME.windowUpdate, 0, bytes);
+  }
+
   private cutAll(): void {
     this.isClosed = true;
     for (const stream of [...this.streams.values()]) stream.cut();
@@ -159,13 +165,8 @@ export class Http2Connection implements FrameSink, StreamHost {
 
   private onData(flags: number, streamId: number, payload: Buffer): void {
     const stream = this.streamOf(streamId);
-    this.receiveWindow -= payload.length;
-    if (this.receiveWindow < 0)
-      throw new ConnectionError(H2_ERROR.flowControl, 'More data than the window allows.');
-    if (this.receiveWindow < CONNECTION_WINDOW_BYTES / 2) {
-      this.writer.number(FRAME.windowUpdate, 0, CONNECTION_WINDOW_BYTES - this.receiveWindow);
-      this.receiveWindow = CONNECTION_WINDOW_BYTES;
-    }
+    this.receiveWindow.receive(payload.length); // cannot be exceeded: all is taken at once
+    this.receiveWindow.take(payload.length);
     if (!stream) return;
     if (stream.isRemoteEnded) return stream.reset(H2_ERROR.streamClosed);
     stream.receive(unpadded(flags & FLAG.padded, payload), payload.length);
@@ -253,13 +254,4 @@ export class Http2Connection implements FrameSink, StreamHost {
       throw protocolError(`Stream ${streamId} was never opened.`);
     return this.streams.get(streamId);
   }
-}
-
-function assertLength(payload: Buffer, length: number, what: string): void {
-  if (payload.length === length) return;
-  throw new ConnectionError(H2_ERROR.frameSize, `${what} has ${payload.length} bytes instead of ${length}.`);
-}
-
-function protocolError(message: string): ConnectionError {
-  return new ConnectionError(H2_ERROR.protocol, message);
 }

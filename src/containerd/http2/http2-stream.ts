@@ -1,5 +1,6 @@
 import { type FrameWriter } from './frame-writer.js';
 import { FLAG, FRAME, H2_ERROR, type H2ErrorCode, MAX_FRAME_BYTES, MAX_WINDOW_BYTES } from './protocol.js';
+import { ReceiveWindow } from './receive-window.js';
 
 /** Whoever answers a request. */
 export interface StreamListener {
@@ -34,18 +35,17 @@ export class Http2Stream {
   private sent = 0;
   private trailers: Buffer | undefined;
   private wake: (() => void) | undefined;
-  private taken = 0;
 
   constructor(
     readonly id: number,
     private readonly host: StreamHost,
     private sendWindow: number,
-    private receiveWindow: number,
+    receiveWindowBytes: number,
   ) {
-    this.windowSize = receiveWindow;
+    this.receiveWindow = new ReceiveWindow(receiveWindowBytes, (bytes) => this.allow(bytes));
   }
 
-  private readonly windowSize: number;
+  private readonly receiveWindow: ReceiveWindow;
 
   headers(block: Buffer): void {
     if (this.isOver) return;
@@ -82,17 +82,12 @@ export class Http2Stream {
 
   /** As many bytes were taken by whoever listens: the peer may send as many more. */
   take(bytes: number): void {
-    this.taken += bytes;
-    if (this.taken < this.windowSize / 2 || this.isOver || this.isRemoteEnded) return;
-    this.host.writer.number(FRAME.windowUpdate, this.id, this.taken);
-    this.receiveWindow += this.taken;
-    this.taken = 0;
+    this.receiveWindow.take(bytes);
   }
 
   /** `length`: with padding, which counts. */
   receive(payload: Buffer, length: number): void {
-    this.receiveWindow -= length;
-    if (this.receiveWindow < 0) return this.reset(H2_ERROR.flowControl);
+    if (!this.receiveWindow.receive(length)) return this.reset(H2_ERROR.flowControl);
     if (length > payload.length) this.take(length - payload.length);
     this.listener?.data(payload);
   }
@@ -118,6 +113,11 @@ export class Http2Stream {
     }
     this.wakeWriter();
     if (this.trailers) this.finish(this.trailers);
+  }
+
+  private allow(bytes: number): void {
+    if (this.isOver || this.isRemoteEnded) return;
+    this.host.writer.number(FRAME.windowUpdate, this.id, bytes);
   }
 
   private sendFrame(most: number): void {

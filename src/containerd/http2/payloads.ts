@@ -1,4 +1,4 @@
-import { ConnectionError, FLAG, H2_ERROR } from './protocol.js';
+import { ConnectionError, FLAG, H2_ERROR, protocolError } from './protocol.js';
 
 /** What stands between the length of the padding, the priority, and the padding. */
 export function unpadded(flags: number, payload: Buffer): Buffer {
@@ -6,7 +6,7 @@ export function unpadded(flags: number, payload: Buffer): Buffer {
   const start = (isPadded ? 1 : 0) + (flags & FLAG.priority ? PRIORITY_BYTES : 0);
   if (start === 0) return payload;
   const end = payload.length - (isPadded ? (payload[0] ?? 0) : 0);
-  if (end < start) throw new ConnectionError(H2_ERROR.protocol, 'There is more padding than payload.');
+  if (end < start) throw protocolError('There is more padding than payload.');
   return payload.subarray(start, end);
 }
 
@@ -19,6 +19,11 @@ export function settingsPayload(settings: readonly (readonly [id: number, value:
     payload.writeUInt32BE(value, n * 6 + 2);
   });
   return payload;
+}
+
+export function assertLength(payload: Buffer, length: number, what: string): void {
+  if (payload.length === length) return;
+  throw new ConnectionError(H2_ERROR.frameSize, `${what} has ${payload.length} bytes instead of ${length}.`);
 }
 
 export function windowIncrement(payload: Buffer): number {

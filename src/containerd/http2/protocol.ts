@@ -52,3 +52,7 @@ export class ConnectionError extends Error {
     super(message);
   }
 }
+
+export function protocolError(message: string): ConnectionError {
+  return new ConnectionError(H2_ERROR.protocol, message);
+}
