@@ -14,7 +14,7 @@ import {
   timestamp,
   type UpdateRequest,
 } from './wire/messages.js';
-import { CODE, invalid, notFound, RpcError } from './wire/rpc-error.js';
+import { CODE, invalid, notFound, RpcError } from './grpc/rpc-error.js';
 import { WriteStream } from './write-stream.js';
 
 /** As many as containerd's own store sends at once. */
@@ -66,13 +66,17 @@ export class ContentService implements ServiceCalls {
     if (at > length) throw new RpcError(CODE.outOfRange, `read past object length ${length} bytes`);
     const end = size <= 0 ? length : Math.min(length, at + size);
     while (at < end) {
-      const data = await this.readAhead.read(digest, at, end - at);
-      if (data.length === 0) {
-        this.readAhead.forget(digest);
-        throw new RpcError(CODE.internal, `${digest} has fewer than ${length} bytes on disk.`);
+      const { data, release } = await this.readAhead.read(digest, at, end - at);
+      try {
+        if (data.length === 0) {
+          this.readAhead.forget(digest);
+          throw new RpcError(CODE.internal, `${digest} has fewer than ${length} bytes on disk.`);
+        }
+        yield { offset: at, data };
+        at += data.length;
+      } finally {
+        release();
       }
-      yield { offset: at, data };
-      at += data.length;
     }
   }.bind(this);
 

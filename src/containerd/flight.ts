@@ -2,7 +2,7 @@ import { ContentError, type ContentWriter } from '../content/index.js';
 import { type NodeBlobs } from './node/node-blobs.js';
 import { type NodeRecord } from './node/node-records.js';
 import { isUnreachable } from './node/server-link.js';
-import { CODE, invalid, RpcError } from './wire/rpc-error.js';
+import { CODE, invalid, RpcError } from './grpc/rpc-error.js';
 
 /** What a stream wants to write. */
 export interface Wish {

@@ -2,7 +2,7 @@ import { ContentWriter, type ContentNode, type IngestStatus } from '../content/i
 import { type Flight, PresentFlight, type Wish, WritingFlight } from './flight.js';
 import { type NodeBlobs } from './node/node-blobs.js';
 import { type ServerLink } from './node/server-link.js';
-import { CODE, RpcError } from './wire/rpc-error.js';
+import { CODE, RpcError } from './grpc/rpc-error.js';
 import { type WriteStream } from './write-stream.js';
 
 /** The writes of this process. One stream a ref; of several refs with one digest the lock lets one through at a time. */

@@ -1,4 +1,5 @@
 import { type ContentStore } from '../content/index.js';
+import { BufferPool } from './buffer-pool.js';
 
 /** What is read from disk at once. */
 const WINDOW_BYTES = 1 << 20;
@@ -6,9 +7,54 @@ const WINDOW_BYTES = 1 << 20;
 /** Layers that are unpacked at the same time; each keeps two windows. */
 const MAX_BLOBS = 16;
 
-interface Window {
-  readonly start: number;
+/** Windows that wait to be used again. */
+const MAX_SPARE = 4;
+
+/** Bytes of a blob, until they are released. */
+export interface Lease {
+  readonly data: Buffer;
+  release(): void;
+}
+
+/** A part of a blob, in memory that is given back when the last user has left. */
+class Window {
   readonly data: Promise<Buffer>;
+  private users = 1;
+
+  constructor(
+    readonly start: number,
+    read: (memory: Buffer) => Promise<Buffer>,
+    private readonly pool: BufferPool,
+  ) {
+    this.memory = pool.take();
+    this.data = read(this.memory);
+    this.data.catch(() => undefined);
+  }
+
+  private readonly memory: Buffer;
+
+  contains(offset: number): boolean {
+    return offset >= this.start && offset < this.start + WINDOW_BYTES;
+  }
+
+  async lease(offset: number, length: number): Promise<Lease> {
+    this.users++;
+    try {
+      const bytes = await this.data;
+      const at = offset - this.start;
+      return { data: bytes.subarray(at, at + length), release: () => this.leave() };
+    } catch (error) {
+      this.leave();
+      throw error;
+    }
+  }
+
+  /** What is being read into memory is awaited. */
+  leave(): void {
+    if (--this.users > 0) return;
+    const give = () => this.pool.give(this.memory);
+    this.data.then(give, give);
+  }
 }
 
 interface Windows {
@@ -22,59 +68,66 @@ interface Windows {
  */
 export class ReadAhead {
   private readonly blobs = new Map<string, Windows>();
+  private readonly pool = new BufferPool(WINDOW_BYTES, MAX_SPARE);
 
   constructor(private readonly store: ContentStore) {}
 
-  /** May be fewer bytes than asked for; at least one, if there are any. */
-  async read(digest: string, offset: number, length: number): Promise<Buffer> {
-    if (length >= WINDOW_BYTES) return this.store.read(digest, offset, WINDOW_BYTES);
-    const windows = this.windowsAt(digest, offset);
-    const { start, data } = windows.current;
+  /** May be fewer bytes than asked for; at least one, if there are any. Release them. */
+  async read(digest: string, offset: number, length: number): Promise<Lease> {
+    if (length >= WINDOW_BYTES) return this.readOnce(digest, offset);
+    const { current } = this.windowsAt(digest, offset);
     try {
-      const bytes = await data;
-      return bytes.subarray(offset - start, offset - start + length);
+      return await current.lease(offset, length);
     } catch (error) {
-      this.blobs.delete(digest);
+      this.drop(digest);
       throw error;
     }
   }
 
   forget(digest: string): void {
-    this.blobs.delete(digest);
+    this.drop(digest);
     this.store.forget(digest);
+  }
+
+  private async readOnce(digest: string, offset: number): Promise<Lease> {
+    const window = this.window(digest, offset);
+    const lease = window.lease(offset, WINDOW_BYTES);
+    window.leave();
+    return lease;
   }
 
   private windowsAt(digest: string, offset: number): Windows {
     const known = this.blobs.get(digest);
-    if (known && contains(known.current, offset)) return known;
-    const windows =
-      known?.next && contains(known.next, offset) ? advance(known) : this.openAt(digest, offset);
-    const end = windows.current.start + WINDOW_BYTES;
-    windows.next = this.window(digest, end);
+    if (known?.current.contains(offset)) return known;
+    const windows = known?.next?.contains(offset) ? advance(known) : this.openAt(digest, offset);
+    windows.next = this.window(digest, windows.current.start + WINDOW_BYTES);
     return windows;
   }
 
   private openAt(digest: string, offset: number): Windows {
+    this.drop(digest);
     const windows = { current: this.window(digest, offset), next: undefined };
-    this.blobs.delete(digest);
     this.blobs.set(digest, windows);
     const [oldest] = this.blobs.keys();
-    if (oldest !== undefined && this.blobs.size > MAX_BLOBS) this.blobs.delete(oldest);
+    if (oldest !== undefined && this.blobs.size > MAX_BLOBS) this.drop(oldest);
     return windows;
   }
 
+  private drop(digest: string): void {
+    const windows = this.blobs.get(digest);
+    this.blobs.delete(digest);
+    windows?.current.leave();
+    windows?.next?.leave();
+  }
+
   private window(digest: string, start: number): Window {
-    const data = this.store.read(digest, start, WINDOW_BYTES);
-    data.catch(() => undefined);
-    return { start, data };
+    const read = (memory: Buffer) => this.store.read(digest, start, WINDOW_BYTES, memory);
+    return new Window(start, read, this.pool);
   }
 }
 
-function contains({ start }: Window, offset: number): boolean {
-  return offset >= start && offset < start + WINDOW_BYTES;
-}
-
 function advance(windows: Windows): Windows {
+  windows.current.leave();
   windows.current = windows.next!;
   return windows;
 }

@@ -3,7 +3,7 @@ import { type Flights } from './flights.js';
 import { type WriteCall } from './wire/calls.js';
 import { checkedDigest } from './wire/checked-digest.js';
 import { ACTION, type Status, timestamp, type WriteRequest, type WriteResponse } from './wire/messages.js';
-import { CODE, invalid, RpcError } from './wire/rpc-error.js';
+import { CODE, invalid, RpcError } from './grpc/rpc-error.js';
 import { announcedDigest } from './wire/write-ref.js';
 
 /**
@@ -63,10 +63,12 @@ export class WriteStream implements WriteCall {
     return (this.closing ??= this.closeNow());
   }
 
+  /** The ref is free at once, if nothing but its first message has come. */
   private async closeNow(): Promise<void> {
     try {
       this.ended.abort();
-      const flight = await this.opening?.catch(() => undefined);
+      if (!this.opening) return;
+      const flight = await this.opening.catch(() => undefined);
       await flight?.close();
     } finally {
       if (this.ref !== '') this.flights.leave(this.ref, this);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ContainerdPlugin } from '../../src/containerd/index.js';
-import { CODE } from '../../src/containerd/wire/rpc-error.js';
+import { CODE } from '../../src/containerd/grpc/rpc-error.js';
 import { ContentClient, type WriteConversation } from '../support/containerd/content-client.js';
 import { digestOf } from '../support/registry/image.js';
 import { ServerProcess } from '../support/server-process.js';

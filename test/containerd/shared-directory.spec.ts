@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ContainerdPlugin } from '../../src/containerd/index.js';
-import { CODE } from '../../src/containerd/wire/rpc-error.js';
+import { CODE } from '../../src/containerd/grpc/rpc-error.js';
 import { ContentError } from '../../src/content/index.js';
 import { ContentClient } from '../support/containerd/content-client.js';
 import { digestOf } from '../support/registry/image.js';

@@ -72,8 +72,7 @@ function transpile(path: string): void {
   for (const [, imported] of outputText.matchAll(/\b(?:from |import\()'(\.[^']+)\.js'/g)) {
     transpile(join(dirname(path), `${imported}.ts`));
   }
-  for (const [, script] of outputText.matchAll(/'(\.[^']+\.(?:lua|proto))'/g))
-    copy(join(dirname(path), script!));
+  for (const [, script] of outputText.matchAll(/'(\.[^']+\.lua)'/g)) copy(join(dirname(path), script!));
 }
 
 function copy(path: string): void {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { HoldfastError, RefusedError } from '../../client/index.js';
 import { ContentError, type ContentNode } from '../../content/index.js';
-import { CODE, notFound, RpcError } from '../wire/rpc-error.js';
+import { CODE, notFound, RpcError } from '../grpc/rpc-error.js';
 import { type Markers } from './markers.js';
 import { type NodeRecord, type NodeRecords } from './node-records.js';
 import { isUnreachable, type ServerLink } from './server-link.js';

@@ -8,7 +8,7 @@ import {
   UnavailableError,
   WaitTimeoutError,
 } from '../../client/index.js';
-import { CODE, RpcError } from '../wire/rpc-error.js';
+import { CODE, RpcError } from '../grpc/rpc-error.js';
 
 /** From the first try to reach a server that is gone to the next ones. */
 const RETRY_MS = { first: 500, most: 10_000 } as const;

@@ -1,11 +1,6 @@
-import { once } from 'node:events';
-import {
-  type handleBidiStreamingCall,
-  type handleServerStreamingCall,
-  type handleUnaryCall,
-  type ServerDuplexStream,
-  type ServerWritableStream,
-} from '@grpc/grpc-js';
+import { type GrpcCall } from '../grpc/grpc-call.js';
+import { type Handler } from '../grpc/grpc-server.js';
+import { type Parts, writeAnswer } from './answers.js';
 import {
   ACTION,
   type Info,
@@ -16,6 +11,7 @@ import {
   type WriteRequest,
   type WriteResponse,
 } from './messages.js';
+import { writeRequest } from './requests.js';
 import { statusOf } from './status-of.js';
 
 /** The service as its calls: a request in, an answer or several out, an `RpcError` thrown. */
@@ -24,6 +20,7 @@ export interface ServiceCalls {
   update(request: UpdateRequest): Promise<{ info: Info }>;
   list(request: { filters: string[] }): AsyncIterable<{ info: Info[] }>;
   delete(request: { digest: string }): Promise<object>;
+  /** The data of an answer may change when the next is asked for. */
   read(request: ReadRequest): AsyncIterable<ReadResponse>;
   status(request: { ref: string }): Promise<{ status: Status }>;
   listStatuses(request: { filters: string[] }): Promise<{ statuses: Status[] }>;
@@ -38,55 +35,69 @@ export interface WriteCall {
   close(): Promise<void>;
 }
 
-export function unary<Q, A>(call: (request: Q) => Promise<A>): handleUnaryCall<Q, A> {
-  return ({ request }, callback) => {
-    call(request).then(
-      (answer) => callback(null, answer),
-      (error: unknown) => callback(statusOf(error)),
-    );
-  };
+/** How requests are read and answers are written. */
+export interface Wire<Q, A> {
+  readonly request: (message: Buffer) => Q;
+  readonly answer: (answer: A) => Parts;
 }
 
-export function streaming<Q, A>(call: (request: Q) => AsyncIterable<A>): handleServerStreamingCall<Q, A> {
-  return (stream) => {
-    sendAll(stream, call(stream.request)).then(
-      () => stream.end(),
-      (error: unknown) => stream.emit('error', statusOf(error)),
-    );
-  };
+export function unary<Q, A>(wire: Wire<Q, A>, answer: (request: Q) => Promise<A>): Handler {
+  return (call) => void finished(call, sendOne(call, wire, answer));
 }
 
-async function sendAll<Q, A>(stream: ServerWritableStream<Q, A>, answers: AsyncIterable<A>): Promise<void> {
-  for await (const answer of answers) {
-    if (stream.cancelled) return;
-    if (!stream.write(answer)) await Promise.race([once(stream, 'drain'), once(stream, 'close')]);
-  }
+export function streaming<Q, A>(wire: Wire<Q, A>, answers: (request: Q) => AsyncIterable<A>): Handler {
+  return (call) => void finished(call, sendAll(call, wire, answers));
 }
 
-/** One message after the other. After an answered COMMIT containerd resets the stream: there is nothing left to be cut. */
-export function bidirectional(
-  call: (signal: AbortSignal) => WriteCall,
-): handleBidiStreamingCall<WriteRequest, WriteResponse> {
-  return (stream) => {
-    const cancelled = new AbortController();
-    stream.on('cancelled', () => cancelled.abort());
-    const writing = call(cancelled.signal);
-    answerAll(stream, writing)
-      .then(
-        () => stream.end(),
-        (error: unknown) => stream.cancelled || stream.emit('error', statusOf(error)),
-      )
+/**
+ * One message after the other. After an answered COMMIT containerd resets the stream: there is nothing left to be cut. A
+ * client that ends one stream and opens the next finds the first closed.
+ */
+export function bidirectional(open: (signal: AbortSignal) => WriteCall): Handler {
+  return (call) => {
+    const writing = open(call.signal);
+    call.onLast = () => void writing.close().catch(() => undefined);
+    finished(call, answerAll(call, writing))
       .then(() => writing.close())
       .catch(() => undefined);
   };
 }
 
-async function answerAll(
-  stream: ServerDuplexStream<WriteRequest, WriteResponse>,
-  writing: WriteCall,
+/** Never rejects. */
+function finished(call: GrpcCall, work: Promise<void>): Promise<void> {
+  return work.then(
+    () => call.finish(),
+    (error: unknown) => call.finish(statusOf(error)),
+  );
+}
+
+async function sendOne<Q, A>(
+  call: GrpcCall,
+  wire: Wire<Q, A>,
+  answer: (request: Q) => Promise<A>,
 ): Promise<void> {
-  for await (const request of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<WriteRequest>) {
-    stream.write(await writing.answer(request));
+  const request = wire.request(await call.only());
+  await call.send(...wire.answer(await answer(request)));
+}
+
+async function sendAll<Q, A>(
+  call: GrpcCall,
+  wire: Wire<Q, A>,
+  answers: (request: Q) => AsyncIterable<A>,
+): Promise<void> {
+  const request = wire.request(await call.only());
+  for await (const answer of answers(request)) {
+    if (call.isOver) return;
+    await call.send(...wire.answer(answer));
+  }
+}
+
+async function answerAll(call: GrpcCall, writing: WriteCall): Promise<void> {
+  for (let message = await call.next(); message; message = await call.next()) {
+    const request = writeRequest(message);
+    const answer = await writing.answer(request);
+    call.release(message);
+    await call.send(...writeAnswer(answer));
     if (request.action === ACTION.commit) return;
   }
 }

@@ -1,4 +1,4 @@
-import { invalid } from './rpc-error.js';
+import { invalid } from '../grpc/rpc-error.js';
 
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
 

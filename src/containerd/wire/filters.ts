@@ -1,4 +1,4 @@
-import { invalid } from './rpc-error.js';
+import { invalid } from '../grpc/rpc-error.js';
 
 /** What filters look at: a field's text by its path, `undefined` where there is none. */
 export type Fields = (path: readonly string[]) => string | undefined;

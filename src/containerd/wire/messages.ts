@@ -10,8 +10,8 @@ export type Labels = Readonly<Record<string, string>>;
 export interface Info {
   readonly digest: string;
   readonly size: number;
-  readonly created_at: Timestamp | null;
-  readonly updated_at: Timestamp | null;
+  readonly created_at: Timestamp;
+  readonly updated_at: Timestamp;
   readonly labels: Labels;
 }
 
@@ -25,7 +25,7 @@ export interface Status {
 }
 
 export interface UpdateRequest {
-  readonly info: Info | null;
+  readonly info: Pick<Info, 'digest' | 'labels'> | null;
   readonly update_mask: { readonly paths: readonly string[] } | null;
 }
 

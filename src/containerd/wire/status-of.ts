@@ -1,6 +1,7 @@
 import { HoldfastError, UnavailableError } from '../../client/index.js';
 import { ContentError, type ContentErrorCode } from '../../content/index.js';
-import { CODE, type Code, RpcError } from './rpc-error.js';
+import { type RpcStatus } from '../grpc/answer-headers.js';
+import { CODE, type Code, RpcError } from '../grpc/rpc-error.js';
 
 const OF_CONTENT: Readonly<Record<ContentErrorCode, Code>> = {
   INVALID_DIGEST: CODE.invalidArgument,
@@ -21,7 +22,7 @@ const OF_CONTENT: Readonly<Record<ContentErrorCode, Code>> = {
 };
 
 /** What went wrong, in gRPC's terms. containerd tries again on UNAVAILABLE alone. */
-export function statusOf(error: unknown): { code: number; details: string } {
+export function statusOf(error: unknown): RpcStatus {
   const details = error instanceof Error ? error.message : String(error);
   return { code: codeOf(error), details };
 }

@@ -17,10 +17,10 @@ export class BlobReader implements AsyncDisposable {
     }
   }
 
-  /** Up to `length` bytes from `offset`; fewer only at the end. Reads may overlap. */
-  async read(offset: number, length: number): Promise<Buffer> {
+  /** Up to `length` bytes from `offset`; fewer only at the end. Reads may overlap. In `memory`, if that is given. */
+  async read(offset: number, length: number, memory?: Buffer): Promise<Buffer> {
     const wanted = Math.max(0, Math.min(length, this.size - offset));
-    const buffer = Buffer.allocUnsafe(wanted);
+    const buffer = memory?.subarray(0, wanted) ?? Buffer.allocUnsafe(wanted);
     let filled = 0;
     while (filled < wanted) {
       const { bytesRead } = await this.file.read(buffer, filled, wanted - filled, offset + filled);

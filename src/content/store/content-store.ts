@@ -110,10 +110,13 @@ export class ContentStore {
     return BlobReader.over(digest, file);
   }
 
-  /** Up to `length` bytes from `offset`. Blobs stay open from one such read to the next. */
-  async read(digest: string, offset: number, length: number): Promise<Buffer> {
+  /**
+   * Up to `length` bytes from `offset`, in `memory` of that length if it is given. Blobs stay open from one such read to the
+   * next.
+   */
+  async read(digest: string, offset: number, length: number, memory?: Buffer): Promise<Buffer> {
     hexOf(digest);
-    return this.readers.use(digest, (reader) => reader.read(offset, length));
+    return this.readers.use(digest, (reader) => reader.read(offset, length, memory));
   }
 
   /** Bytes to come. Those that an earlier ingest of this ref by this node has left are there already: see `offset`. */

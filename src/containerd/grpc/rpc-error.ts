@@ -3,6 +3,7 @@ export const CODE = {
   cancelled: 1,
   unknown: 2,
   invalidArgument: 3,
+  deadlineExceeded: 4,
   notFound: 5,
   alreadyExists: 6,
   resourceExhausted: 8,
