@@ -65,6 +65,16 @@ it('writes what pino would write, after the answers', async () => {
   ]);
 });
 
+it('writes what has just happened when the server stops', () => {
+  const lines: string[] = [];
+  const bus = new EventBus(clock);
+  const log = new EventLog(bus, pino({ base: null }, { write: (line) => void lines.push(line) }), clock);
+  log.onModuleInit();
+  bus.publish('sha256:1', [event({})]);
+  log.onModuleDestroy();
+  expect(lines).toHaveLength(1);
+});
+
 it('is silent above its level', async () => {
   expect(await logged('warn', event({}))).toEqual([]);
 });

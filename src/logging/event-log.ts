@@ -51,7 +51,9 @@ export class EventLog implements OnModuleInit, OnModuleDestroy {
     this.lines.write(`${line},"msg":"${name}"}\n`);
   }
 
+  /** A signal may come between an answer and the turn in which it is accounted for. */
   onModuleDestroy(): void {
+    this.bus.recount();
     this.subscription?.unsubscribe();
   }
 }

@@ -1,4 +1,4 @@
-import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { type Observable, Subject } from 'rxjs';
 import { CLOCK, type Clock } from '../common/clock.interface.js';
 import { type LockEvent } from '../core/events.js';
@@ -22,7 +22,7 @@ export function isOnlyQueueing({ events }: ResourceEvents): boolean {
 
 /** What happened, in the order of the store's change feed: the same for every instance. Nothing else publishes here. */
 @Injectable()
-export class EventBus implements OnModuleDestroy {
+export class EventBus {
   private readonly subject = new Subject<ResourceEvents>();
   private readonly changed = new Subject<string>();
   private readonly gaps = new Subject<Gap>();
@@ -60,16 +60,13 @@ export class EventBus implements OnModuleDestroy {
     this.gaps.next(gap);
   }
 
-  onModuleDestroy(): void {
-    this.recount();
-  }
-
   private happened(events: ResourceEvents): void {
     this.subject.next(events);
     if (this.recent.push(events) === 1) void this.clock.turn().then(() => this.recount());
   }
 
-  private recount(): void {
+  /** At once, for whoever cannot wait for it. */
+  recount(): void {
     const { recent } = this;
     if (recent.length === 0) return;
     this.recent = [];
