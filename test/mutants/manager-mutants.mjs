@@ -12,6 +12,7 @@ const BATCH = 'src/locking/batch.ts';
 const COUNTED = 'src/locking/counted-references.ts';
 
 const STORE_SPEC = 'src/locking/lock-manager.store.spec.ts';
+const STALE_SPEC = 'src/locking/lock-manager.stale.spec.ts';
 const DEADLINES_SPEC = 'src/locking/lock-manager.deadlines.spec.ts';
 const MANAGER_SPEC = 'src/locking/lock-manager.spec.ts';
 const FEED_SPEC = 'src/locking/record-feed.spec.ts';
@@ -75,7 +76,7 @@ const committing = [
     find: "if (outcome.status === 'committed') return this.land(slot, work, attempt, outcome.revision);",
     replace:
       "if (outcome.status !== 'unknown') return this.land(slot, work, attempt, outcome.revision ?? 1);",
-    tests: [STORE_SPEC],
+    tests: [STORE_SPEC, STALE_SPEC],
   },
   {
     name: 'a conflict is noticed by any history',
@@ -91,28 +92,28 @@ const committing = [
     find: "if (outcome.status === 'committed') return this.land(slot, work, attempt, outcome.revision);",
     replace:
       "if (outcome.status !== 'conflict') return this.land(slot, work, attempt, outcome.revision ?? 1);",
-    tests: [STORE_SPEC, MANAGERS],
+    tests: [STORE_SPEC, STALE_SPEC, MANAGERS],
   },
   {
     name: 'a writer recognises its own commit',
     file: ROUNDS,
     find: 'if (own) own.revision = record.revision;',
     replace: '',
-    tests: [STORE_SPEC, MANAGERS],
+    tests: [STORE_SPEC, STALE_SPEC, MANAGERS],
   },
   {
     name: 'a writer recognises also an earlier try of its own',
     file: ROUNDS,
     find: 'const own = work.inFlight.find((attempt) => attempt.commitId === commitId);',
     replace: 'const own = work.inFlight.slice(-1).find((last) => last.commitId === commitId);',
-    tests: [STORE_SPEC, MANAGERS],
+    tests: [STORE_SPEC, STALE_SPEC, MANAGERS],
   },
   {
     name: 'an answer that commits nothing rests on a linearizable get',
     file: ROUNDS,
     find: 'if (await this.isCurrent(slot, base)) return',
     replace: 'return',
-    tests: [STORE_SPEC],
+    tests: [STORE_SPEC, STALE_SPEC],
   },
   {
     name: 'an answer that commits nothing rests on a linearizable get, in any history',
@@ -126,7 +127,7 @@ const committing = [
     file: SHARD,
     find: 'for (const { reject } of work.inbox.splice(0)) reject(error);',
     replace: 'work.inbox.length = 0;',
-    tests: [STORE_SPEC],
+    tests: [STORE_SPEC, STALE_SPEC],
   },
   {
     name: 'combining stops before a second grant',
@@ -161,7 +162,7 @@ const committing = [
     file: 'src/locking/committer.ts',
     find: 'return commits.map(() => Promise.reject(error));',
     replace: 'throw error;',
-    tests: [STORE_SPEC],
+    tests: [STORE_SPEC, STALE_SPEC],
   },
 ];
 
@@ -194,28 +195,28 @@ const following = [
     file: SHARD,
     find: '    attempt.revision = revision;\n',
     replace: '',
-    tests: [STORE_SPEC],
+    tests: [STORE_SPEC, STALE_SPEC],
   },
   {
     name: 'what the feed shows of its own commit is adopted, whatever becomes of the answer',
     file: FEED,
     find: '      shard.adoptOwn(slot, own, change.revision);\n',
     replace: '',
-    tests: [STORE_SPEC],
+    tests: [STORE_SPEC, STALE_SPEC],
   },
   {
     name: 'a reading that was overtaken by the feed does not undo it',
     file: ROUNDS,
     find: 'const overtaken = slot.asOf !== asOf;',
     replace: 'const overtaken = false;',
-    tests: [STORE_SPEC],
+    tests: [STORE_SPEC, STALE_SPEC],
   },
   {
     name: 'a deletion is remembered while a commit is on its way',
     file: SHARD,
     find: 'if (revision <= slot.asOf) return;',
     replace: 'if (revision <= slot.record.revision) return;',
-    tests: [STORE_SPEC],
+    tests: [STORE_SPEC, STALE_SPEC],
   },
   {
     name: 'a record whose parts were not listed together is read again',
@@ -278,14 +279,14 @@ const following = [
     file: ROUNDS,
     find: '    if (record !== NO_RECORD) await shownUpTo(partition, record.revision);\n',
     replace: '',
-    tests: [STORE_SPEC],
+    tests: [STORE_SPEC, STALE_SPEC],
   },
   {
     name: 'a commit of which nobody knows is not made again when the feed has a gap',
     file: ROUNDS,
     find: 'doubtful.listings === listingsOf(partition)',
     replace: 'true',
-    tests: [STORE_SPEC],
+    tests: [STORE_SPEC, STALE_SPEC],
   },
   {
     name: 'an observer does not throw at what another version wrote',
