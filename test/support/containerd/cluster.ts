@@ -23,6 +23,8 @@ export interface ClusterOptions {
   readonly nodes: number;
   readonly pluginArgs?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
+  /** The containerds serve a kubelet. */
+  readonly cri?: boolean;
 }
 
 /** A registry behind a link that can be slowed down, a Holdfast server, and nodes that share one store. */
@@ -35,9 +37,11 @@ export class Cluster {
     readonly server: ServerProcess,
     readonly registry: RegistryServer,
     readonly link: SharedLink,
+    private readonly cri: boolean,
   ) {}
 
-  static async start({ nodes, pluginArgs = [], environment = {} }: ClusterOptions): Promise<Cluster> {
+  static async start(options: ClusterOptions): Promise<Cluster> {
+    const { nodes, pluginArgs = [], environment = {}, cri = false } = options;
     const server = await ServerProcess.start({
       LOCK_ISOLATION: 'resource',
       STORE_URL: 'file:',
@@ -45,7 +49,7 @@ export class Cluster {
     });
     const registry = await RegistryServer.start();
     const link = await SharedLink.start(registry.port, Infinity);
-    const cluster = new Cluster(temporaryDirectory(), server, registry, link);
+    const cluster = new Cluster(temporaryDirectory(), server, registry, link, cri);
     await Promise.all(Array.from({ length: nodes }, (_, n) => cluster.addNode(`node-${n + 1}`, pluginArgs)));
     cluster.nodes.sort((a, b) => (a.name < b.name ? -1 : 1));
     return cluster;
@@ -61,7 +65,7 @@ export class Cluster {
     const address = join(directory, 'plugin.sock');
     const places = { address, root: this.store, node: name, serverUrl: this.server.url, args };
     const plugin = await PluginProcess.start(places);
-    const containerd = await ContainerdServer.start(directory, address);
+    const containerd = await ContainerdServer.start(directory, { pluginSocket: address, cri: this.cri });
     const node = { name, plugin, containerd };
     this.nodes.push(node);
     return node;

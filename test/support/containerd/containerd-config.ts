@@ -4,11 +4,19 @@ export interface ContainerdPlaces {
   readonly socket: string;
   /** Of the content plugin; without it containerd keeps its content itself. */
   readonly pluginSocket?: string;
+  /** Serves a kubelet. */
+  readonly cri?: boolean;
 }
 
 /** All of containerd's places in a directory of its own, no mounts and no control groups. */
-export function containerdConfig({ root, state, socket, pluginSocket }: ContainerdPlaces): string {
-  const disabled = ['io.containerd.grpc.v1.cri'];
+export function containerdConfig({
+  root,
+  state,
+  socket,
+  pluginSocket,
+  cri = false,
+}: ContainerdPlaces): string {
+  const disabled = cri ? [] : ['io.containerd.grpc.v1.cri'];
   if (pluginSocket !== undefined) disabled.push('io.containerd.content.v1.content');
   const proxy =
     pluginSocket === undefined
@@ -24,5 +32,12 @@ disabled_plugins = ${JSON.stringify(disabled)}
   address = ${JSON.stringify(`${socket}.ttrpc`)}
 [plugins."io.containerd.internal.v1.opt"]
   path = ${JSON.stringify(`${root}/opt`)}
+[plugins."io.containerd.grpc.v1.cri"]
+  disable_cgroup = true
+  stream_server_port = "0"
+[plugins."io.containerd.grpc.v1.cri".cni]
+  conf_dir = ${JSON.stringify(`${root}/cni`)}
+[plugins."io.containerd.grpc.v1.cri".containerd]
+  snapshotter = "native"
 ${proxy}`;
 }

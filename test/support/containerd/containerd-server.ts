@@ -4,10 +4,13 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { engineBinary } from '../engines/engine-binary.js';
 import { EngineProcess } from '../engines/engine-process.js';
-import { containerdConfig } from './containerd-config.js';
+import { type ContainerdPlaces, containerdConfig } from './containerd-config.js';
 
 /** `ctr` tries for ever where it finds nobody. */
 const CTR_TIMEOUT_MS = 50_000;
+
+/** What is said where the machine lets nobody mount. */
+export const CANNOT_UNPACK = /not permitted|not supported|no such device/i;
 
 export interface CtrResult {
   readonly code: number | null;
@@ -53,6 +56,8 @@ export class Ctr {
   }
 }
 
+export type ContainerdOptions = Pick<ContainerdPlaces, 'pluginSocket' | 'cri'>;
+
 /** A private containerd with all its places below one directory. It can be ended and started again. */
 export class ContainerdServer {
   readonly socket: string;
@@ -61,22 +66,21 @@ export class ContainerdServer {
 
   private constructor(
     readonly directory: string,
-    private readonly pluginSocket: string | undefined,
+    private readonly options: ContainerdOptions,
   ) {
     this.socket = join(directory, 'containerd.sock');
   }
 
-  static async start(directory: string, pluginSocket?: string): Promise<ContainerdServer> {
-    const server = new ContainerdServer(directory, pluginSocket);
+  static async start(directory: string, options: ContainerdOptions = {}): Promise<ContainerdServer> {
+    const server = new ContainerdServer(directory, options);
     await server.startAgain();
     return server;
   }
 
   async startAgain(): Promise<void> {
-    const { directory, socket, pluginSocket } = this;
+    const { directory, socket } = this;
     const [root, state, file] = ['root', 'state', 'config.toml'].map((name) => join(directory, name));
-    const places = { root: root!, state: state!, socket };
-    writeFileSync(file!, containerdConfig(pluginSocket === undefined ? places : { ...places, pluginSocket }));
+    writeFileSync(file!, containerdConfig({ root: root!, state: state!, socket, ...this.options }));
     const args = ['--config', file!, '--log-level', 'warn'];
     this.process = await EngineProcess.start(engineBinary('containerd'), args, socket, async () => {
       const { code } = await this.start('version').finished;

@@ -1,5 +1,4 @@
-import * as grpc from '@grpc/grpc-js';
-import { loadSync } from '@grpc/proto-loader';
+import type * as grpc from '@grpc/grpc-js';
 import {
   type Info,
   type Labels,
@@ -8,25 +7,14 @@ import {
   type WriteRequest,
   type WriteResponse,
 } from '../../../src/containerd/wire/messages.js';
+import { GrpcClient } from './grpc-client.js';
 
 const PROTO = 'src/containerd/proto/content.proto';
 
-type Callback = (error: grpc.ServiceError | null, answer: unknown) => void;
-type Unary = (request: object, callback: Callback) => void;
-
-/** Asks a content service as containerd does. Rejects with errors that have gRPC's `code`. */
-export class ContentClient {
-  private readonly client: grpc.Client;
-
+/** Asks a content service as containerd does. */
+export class ContentClient extends GrpcClient {
   constructor(address: string) {
-    const loaded = loadSync(PROTO, { keepCase: true, longs: Number, enums: Number, defaults: true });
-    const definition = loaded['containerd.services.content.v1.Content'] as grpc.ServiceDefinition;
-    const Client = grpc.makeGenericClientConstructor(definition, 'Content');
-    this.client = new Client(`unix:${address}`, grpc.credentials.createInsecure());
-  }
-
-  close(): void {
-    this.client.close();
+    super(PROTO, 'containerd.services.content.v1.Content', address);
   }
 
   async info(digest: string): Promise<Info> {
@@ -65,24 +53,7 @@ export class ContentClient {
   }
 
   write(): WriteConversation {
-    const open = this.client['Write' as keyof grpc.Client] as unknown as () => WriteDuplex;
-    return new WriteConversation(open.call(this.client));
-  }
-
-  private call<T>(method: string, request: object): Promise<T> {
-    const unary = this.client[method as keyof grpc.Client] as unknown as Unary;
-    return new Promise((resolve, reject) =>
-      unary.call(this.client, request, (error, answer) => (error ? reject(error) : resolve(answer as T))),
-    );
-  }
-
-  private async stream<T>(method: string, request: object): Promise<T[]> {
-    const open = this.client[method as keyof grpc.Client] as unknown as (
-      request: object,
-    ) => grpc.ClientReadableStream<T>;
-    const messages: T[] = [];
-    for await (const message of open.call(this.client, request)) messages.push(message as T);
-    return messages;
+    return new WriteConversation(this.duplex<Partial<WriteRequest>, WriteResponse>('Write'));
   }
 }
 
