@@ -5,6 +5,7 @@ import { type Http2Stream } from '../http2/http2-stream.js';
 import { httpStatus } from './answer-headers.js';
 import { type CallLimits, GrpcCall } from './grpc-call.js';
 import { MessageMemory } from './message-memory.js';
+import { ReadMemory } from './read-memory.js';
 import { CODE, RpcError } from './rpc-error.js';
 import { timeoutMs } from './timeout.js';
 
@@ -33,6 +34,7 @@ const realAfter: After = (ms, task) => {
 export class GrpcServer {
   private readonly server: Server;
   private readonly limits: CallLimits;
+  private readonly readMemory = new ReadMemory();
   private readonly connections = new Set<Http2Connection>();
 
   constructor(private readonly options: GrpcServerOptions) {
@@ -53,6 +55,7 @@ export class GrpcServer {
   }
 
   private connected(socket: Socket): void {
+    socket.on('data', ({ length }: Buffer) => this.readMemory.received(length));
     const connection = new Http2Connection(socket, {
       opened: (stream, headers) => this.opened(stream, headers),
     });
