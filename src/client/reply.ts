@@ -49,13 +49,19 @@ export function errorOf(reply: Reply, request: ErrorDetails['request']): Holdfas
   const details = { request, attempts: attemptsOf(reply), cause: reply.cause };
   const code = codeOf(reply) ?? (status === 0 ? 'UNREACHABLE' : `HTTP_${status}`);
   const told = isRecord(body) && typeof body['message'] === 'string' ? body['message'] : undefined;
-  const message = told ?? (status === 0 ? `No answer from ${reply.url}` : `${reply.url} answered ${status}`);
+  const message = told ?? (status === 0 ? noAnswer(reply) : `${reply.url} answered ${status}`);
   if (status === 0 || status >= 500) return new UnavailableError(code, message, details);
   if (code === 'QUEUE_FULL') return new QueueFullError(code, message, details);
   if (status === 429) return new UnavailableError(code, message, details);
   if (status === 400 || status === 413) return new BadRequestError(code, message, details);
   if (status > 400 && told !== undefined) return new RefusedError(code, message, details);
   return new ProtocolError(`${reply.url} answered ${status} in a form that is not Holdfast’s`, details);
+}
+
+/** The attempts have the whole of it; most people see the message alone. */
+function noAnswer({ url, cause }: Reply): string {
+  const { message, code } = cause as { message?: string; code?: string };
+  return `No answer from ${url} (${message || code || 'it is not known why'})`;
 }
 
 export type Json = Readonly<Record<string, unknown>>;

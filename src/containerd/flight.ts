@@ -56,7 +56,7 @@ export class PresentFlight implements Flight {
     if (digest !== undefined && digest !== this.digest) throw invalid(`${digest} is not ${this.digest}.`);
     if (total !== undefined && total !== this.size)
       throw new RpcError(CODE.failedPrecondition, `${this.digest} has ${this.size} bytes, not ${total}.`);
-    await this.blobs.settle(this.digest, this.size, labels);
+    await this.blobs.settle(this.digest, this.size, labels, 'was there already');
     return { digest: this.digest, size: this.size };
   }
 
@@ -124,7 +124,7 @@ export class WritingFlight implements Flight {
       await this.writer.commit(must);
     }
     const { offset: size } = this;
-    await this.blobs.settle(this.claimed, size, labels);
+    await this.blobs.settle(this.claimed, size, labels, 'was written');
     return { digest: this.claimed, size };
   }
 

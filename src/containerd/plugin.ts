@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { LockClient } from '../client/index.js';
 import { ContentNode, ContentStore, nodeName } from '../content/index.js';
@@ -18,7 +19,7 @@ export interface PluginOptions {
   readonly serverUrls: readonly string[];
   /** What becomes of a pull while no server answers. Deletes always fail then. */
   readonly whenUnreachable: 'proceed' | 'fail';
-  /** For people: what happens to the link with the server. */
+  /** For people: what becomes of blobs and of the link with the server. */
   readonly log: (line: string) => void;
 }
 
@@ -50,7 +51,12 @@ export class ContainerdPlugin {
   static async start(options: PluginOptions): Promise<ContainerdPlugin> {
     const { nodeId, log, whenUnreachable } = options;
     const root = resolve(options.root);
+    const isNew = !existsSync(join(root, 'blobs'));
     const store = await ContentStore.open(root);
+    if (isNew)
+      log(
+        `There was no store in ${root}, a new one was made. If the nodes share one, it is not mounted here.`,
+      );
     const name = nodeName(nodeId);
     const records = await NodeRecords.open(join(root, 'nodes', name));
     const markers = new Markers(join(root, 'refs'), name);
@@ -58,7 +64,7 @@ export class ContainerdPlugin {
     const isMarked = async (digest: string) => (await markers.nodes(digest)).length > 0;
     const node = new ContentNode({ store, client, isMarked });
     let plugin: ContainerdPlugin | undefined;
-    const link: ServerLink = new ServerLink(client, {
+    const link: ServerLink = new ServerLink(client, options.serverUrls, {
       up: () => blobs.reconcile(),
       wrong: (error) => void plugin?.stop(error),
       log,

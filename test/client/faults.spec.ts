@@ -30,6 +30,12 @@ describe('a request that fails', () => {
     expect(server.to('/lock')).toHaveLength(3);
   });
 
+  it('because nobody listens says where, and why', async () => {
+    const client = clientOf({ url: 'http://127.0.0.1:1' }, 'n1', { maxRetries: 0 });
+    const { error } = await client.tryLock(KEY);
+    expect(error!.message).toBe('No answer from http://127.0.0.1:1/ (connect ECONNREFUSED 127.0.0.1:1)');
+  });
+
   it('waits as long as Retry-After says', async () => {
     const sent: number[] = [];
     const server = await fakeServer(({ path }, nth) => {

@@ -51,6 +51,18 @@ describe('holdfast containerd-plugin', () => {
     expect([badSocket.code, badSocket.stderr]).toEqual([1, expect.stringContaining('is no socket')]);
   });
 
+  it('says so when it makes a new store, and only then', async () => {
+    const fresh = [...args, '--root', join(directory, 'not-mounted')];
+    for (const said of ['a new one was made. If the nodes share one, it is not mounted here.', undefined]) {
+      const plugin = start(server, fresh);
+      await plugin.untilPrints('serves containerd');
+      if (said) expect(plugin.stderr).toContain(said);
+      else expect(plugin.stderr).toBe('');
+      plugin.child.kill('SIGTERM');
+      await plugin.finished;
+    }
+  });
+
   it('makes the directory of its socket', async () => {
     const socket = join(directory, 'run', 'holdfast', 'content.sock');
     const plugin = start(server, [...args, '--address', socket]);
@@ -78,7 +90,9 @@ describe('holdfast containerd-plugin', () => {
   it('serves although no server answers, and says so', async () => {
     const plugin = start({ url: 'http://127.0.0.1:1' }, args);
     await plugin.untilPrints('serves containerd');
-    expect(plugin.stderr).toContain('Holdfast cannot be reached: no answer within 5000 ms');
+    expect(plugin.stderr).toContain(
+      'Holdfast cannot be reached: no answer from http://127.0.0.1:1 within 5000 ms',
+    );
     plugin.child.kill('SIGTERM');
     expect((await plugin.finished).code).toBe(0);
   });

@@ -14,7 +14,7 @@ const client = {
 /** `up` runs against a server that is gone for the first tries, as told; what it does about that is its affair. */
 function linkWith(up: (link: ServerLink, tries: number) => Promise<unknown>): ServerLink {
   let tries = 0;
-  const link: ServerLink = new ServerLink(client, {
+  const link: ServerLink = new ServerLink(client, ['http://127.0.0.1:1'], {
     up: async () => void (await up(link, ++tries)),
     wrong: () => undefined,
     log: () => undefined,

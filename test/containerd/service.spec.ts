@@ -35,6 +35,9 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
+/** What the plugins told people. */
+const said: string[] = [];
+
 function startPlugin(name: string): Promise<ContainerdPlugin> {
   return ContainerdPlugin.start({
     address: join(directory, `${name}.sock`),
@@ -42,7 +45,7 @@ function startPlugin(name: string): Promise<ContainerdPlugin> {
     nodeId: name,
     serverUrls: [server.url],
     whenUnreachable: 'proceed',
-    log: () => undefined,
+    log: (line) => void said.push(`${name}: ${line}`),
   });
 }
 
@@ -342,5 +345,22 @@ describe('waiting', () => {
     await second.write(0, one.bytes);
     await second.commit(one.size, one.digest);
     await expect(client.info(one.digest)).rejects.toEqual(failing(CODE.notFound));
+  });
+});
+
+describe('what people are told', () => {
+  it('how a blob came to be there, and what became of its bytes', async () => {
+    const one = blob();
+    await store(one);
+    const writing = await begin(one, other);
+    await writing.commit(one.size, one.digest);
+    await client.delete(one.digest);
+    await other.delete(one.digest);
+    expect(said.filter((line) => line.includes(one.digest))).toEqual([
+      `a: ${one.digest} was written, 1000 bytes.`,
+      `b: ${one.digest} was there already, 1000 bytes.`,
+      `a: ${one.digest} is not used by this node any more; its bytes stay, others use them.`,
+      `b: ${one.digest} is not used by this node any more; its bytes are removed.`,
+    ]);
   });
 });

@@ -35,6 +35,7 @@ describe('the systemd unit of the plugin', () => {
     expect(readFileSync(CONFIG, 'utf8')).toContain(`address = "${SOCKET}"`);
     expect(SOCKET).toContain(`/run/${setting('RuntimeDirectory')}/`);
     expect(setting('ExecStartPost')).toContain(`[ -S ${SOCKET} ]`);
+    expect(setting('ExecStartPre')).toBe('/usr/bin/test -d ${HOLDFAST_ROOT}/blobs');
     expect(setting('ExecStart')).toContain(`--address ${SOCKET}`);
   });
 });

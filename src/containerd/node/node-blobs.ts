@@ -17,6 +17,14 @@ const COUNT_PAUSE_MS = 100;
 /** How many records are told to the server at once after it was away. */
 const TELLERS = 8;
 
+/** Of bytes that one user less has. */
+const FATE = {
+  gone: 'are gone already',
+  removed: 'are removed',
+  used: 'stay, others use them',
+  busy: 'are another node’s just now: it is asked for again',
+} as const;
+
 export interface NodeBlobsParts {
   readonly node: ContentNode;
   readonly records: NodeRecords;
@@ -94,8 +102,8 @@ export class NodeBlobs {
     await this.leaveOrLater(digest).catch(() => undefined);
   }
 
-  /** The blob is there and this node is counted or marked: containerd may be told. */
-  async settle(digest: string, size: number, labels: NodeRecord['labels']): Promise<void> {
+  /** The blob is there and this node is counted or marked: containerd may be told. `how` it came to be there, for people. */
+  async settle(digest: string, size: number, labels: NodeRecord['labels'], how: string): Promise<void> {
     await this.turns.run(digest, async () => {
       const now = Date.now();
       const known = this.records.used(digest);
@@ -103,6 +111,7 @@ export class NodeBlobs {
       const merged = { ...known?.labels, ...labels };
       await this.records.put({ digest, state: 'used', size, createdAtMs, updatedAtMs: now, labels: merged });
     });
+    this.parts.log(`${digest} ${how}, ${size} bytes.`);
   }
 
   /** Counts this node in, or marks the blob where the server cannot be reached and that is allowed. Then look for the bytes. */
@@ -184,20 +193,21 @@ export class NodeBlobs {
       if (isWanted) return;
       await this.parts.link.call(() => this.node.release(digest));
       await this.parts.markers.clear(digest);
-      if (await this.parts.link.call(() => this.removeBytes(digest))) await this.records.remove(digest);
+      const bytes = await this.parts.link.call(() => this.removeBytes(digest));
+      if (bytes !== 'busy') await this.records.remove(digest);
+      this.parts.log(`${digest} is not used by this node any more; its bytes ${FATE[bytes]}.`);
     });
   }
 
-  /** False: somebody is busy with it. */
-  private async removeBytes(digest: string): Promise<boolean> {
-    if (!(await this.node.store.info(digest))) return true;
+  private async removeBytes(digest: string): Promise<keyof typeof FATE> {
+    if (!(await this.node.store.info(digest))) return 'gone';
     try {
       await this.node.delete(digest, { waitMs: DELETE_WAIT_MS });
-      return true;
+      return 'removed';
     } catch (error) {
-      if (error instanceof ContentError && error.code === 'IN_USE') return true;
-      if (error instanceof ContentError && error.code === 'STALE') return false;
-      if (error instanceof HoldfastError && error.code === 'WAIT_TIMEOUT') return false;
+      if (error instanceof ContentError && error.code === 'IN_USE') return 'used';
+      if (error instanceof ContentError && error.code === 'STALE') return 'busy';
+      if (error instanceof HoldfastError && error.code === 'WAIT_TIMEOUT') return 'busy';
       throw error;
     }
   }

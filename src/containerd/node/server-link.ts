@@ -48,6 +48,7 @@ export class ServerLink {
 
   constructor(
     readonly client: LockClient,
+    private readonly urls: readonly string[],
     private readonly events: LinkEvents,
   ) {}
 
@@ -89,8 +90,15 @@ export class ServerLink {
   private goDown(error: unknown): void {
     this.isUp = false;
     if (this.trying || this.closed.signal.aborted) return;
-    this.events.log(`Holdfast cannot be reached: ${reasonOf(error)}`);
+    this.events.log(`Holdfast cannot be reached: ${this.reasonOf(error)}`);
     this.trying = this.tryUntilUp().finally(() => (this.trying = undefined));
+  }
+
+  /** `check` gives up before the client does. */
+  private reasonOf(error: unknown): string {
+    if (error instanceof WaitTimeoutError)
+      return `no answer from ${this.urls.join(', ')} within ${CHECK_MS} ms. It is tried again and again.`;
+    return (error as Error).message;
   }
 
   private async tryUntilUp(): Promise<void> {
@@ -131,13 +139,6 @@ export class ServerLink {
       );
     });
   }
-}
-
-/** Of `check`, which gives up before the client does. */
-function reasonOf(error: unknown): string {
-  if (error instanceof WaitTimeoutError)
-    return `no answer within ${CHECK_MS} ms. It is tried again and again.`;
-  return (error as Error).message;
 }
 
 /** Also when something else answers at its address. */
