@@ -8,6 +8,7 @@ import {
   type Write,
 } from '../stores/state-store.interface.js';
 import { StoreError } from '../stores/store.error.js';
+import { CombinedReads } from './combined-reads.js';
 
 export interface SessionContent {
   readonly id: string;
@@ -40,7 +41,11 @@ interface StoredSession {
 /** Sessions in the store: written when made, moved and ended, not at each renewal. */
 @Injectable()
 export class SessionRecords {
-  constructor(@Inject(STATE_STORE) private readonly store: StateStore) {}
+  private readonly reads: CombinedReads;
+
+  constructor(@Inject(STATE_STORE) private readonly store: StateStore) {
+    this.reads = new CombinedReads(store);
+  }
 
   /** Which session has changed, if it is one. */
   idOf({ key }: Change): string | undefined {
@@ -56,7 +61,7 @@ export class SessionRecords {
   }
 
   async read(id: string): Promise<SessionRecord | undefined> {
-    const [item] = await this.store.get(this.partitionOf(id), [PREFIX + id]);
+    const item = await this.reads.get(this.partitionOf(id), PREFIX + id);
     return item && this.decode(item);
   }
 

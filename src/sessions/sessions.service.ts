@@ -1,7 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import { Heartbeat } from '../instances/heartbeat.js';
-import { LockManager } from '../locking/lock-manager.js';
 import { type SessionDirectory } from '../locking/session-directory.interface.js';
 import { refusal } from '../locking/wire/refusals.js';
 import { STATE_STORE, type StateStore } from '../stores/state-store.interface.js';
@@ -20,8 +19,8 @@ const MAX_TRIES = 8;
  * time, fails every hold and withdraws every wait of its process. After a restart each has its full TTL again.
  *
  * Over a shared store it is attached to one instance, whose renewals write nothing. A renewal or stream at another one moves it
- * there. A renewal is answered only while the others cannot have taken this instance for dead, and rests on the store itself
- * while its changes are not seen: so it holds for the TTL.
+ * there. A renewal is answered only while the others cannot have taken this instance for dead, and rests on the store itself:
+ * whoever is cut off learns late that the session has moved, and is the last to know that it is cut off. So it holds for the TTL.
  */
 @Injectable()
 export class SessionsService implements SessionDirectory {
@@ -30,7 +29,6 @@ export class SessionsService implements SessionDirectory {
     private readonly records: SessionRecords,
     private readonly endings: SessionEndings,
     private readonly heartbeat: Heartbeat,
-    private readonly manager: LockManager,
     @Inject(STATE_STORE) private readonly store: StateStore,
     @Inject(SESSION_OPTIONS) private readonly options: SessionOptions,
   ) {}
@@ -88,7 +86,7 @@ export class SessionsService implements SessionDirectory {
   /** The session, from now on attached to this instance. */
   async attach(id: string): Promise<Session> {
     await this.heartbeat.assure();
-    if (this.store.shared && !this.manager.isWatching) await this.table.look(id);
+    if (this.store.shared) await this.table.look(id);
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const session = this.table.find(id);
       if (session?.isOpen && this.table.isHere(session)) return session;

@@ -231,7 +231,7 @@ describe('A session over several servers', () => {
   it('is not renewed by a server that others may take for dead, and lives on when that is over', async () => {
     const instances = await held();
     const { a, b, clock, connections, session_id } = instances;
-    connections[0]!.refuse();
+    connections[0]!.faults = { rejected: 1 };
     await clock.advance(5000);
     expect(await renew(a, session_id)).toBe(200);
     await clock.advance(5000);
@@ -263,6 +263,17 @@ describe('A session over several servers', () => {
     await clock.advance(1000);
     await b.call('DELETE', `/sessions/${session_id}`);
     expect(await renew(a, session_id)).toBe(403);
+  });
+
+  it('that has moved is not renewed from memory by a server whose watch lags, unknown to it', async () => {
+    const { a, b, clock, connections, session_id } = await held();
+    connections[0]!.faults = { heldBack: 1 };
+    expect(await renew(b, session_id)).toBe(200);
+    await clock.advance(TTL_MS / 2);
+    expect(await renew(a, session_id), 'it moves back').toBe(200);
+    await clock.advance(TTL_MS - 100);
+    expect(await holder(b)).toBe('n1');
+    expect(await renew(a, session_id)).toBe(200);
   });
 
   it('that has moved is not ended by a server that has not seen it', async () => {

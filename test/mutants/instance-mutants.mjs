@@ -176,9 +176,9 @@ const sessions = [
     tests: [SESSIONS_SPEC],
   },
   {
-    name: 'a session is looked for in the store while its changes are not seen',
+    name: 'a renewal rests on the store itself',
     file: SERVICE,
-    find: '    if (this.store.shared && !this.manager.isWatching) await this.table.look(id);\n',
+    find: '    if (this.store.shared) await this.table.look(id);\n',
     replace: '',
     tests: [SESSIONS_SPEC],
   },
