@@ -303,6 +303,30 @@ describe('flow control', () => {
     expect(client.frames.some(isUpdate(1))).toBe(true);
   });
 
+  it('who sends messages of no bytes, which no window counts, is stopped too', async () => {
+    const client = await RawHttp2.open(path);
+    client.call(1, '/hold');
+    const empty = Buffer.alloc(15_000); // three thousand of them
+    for (let n = 0; n < 6; n++) client.send(FRAME.data, 0, 1, empty);
+    expect(await client.status(1)).toBe(CODE.resourceExhausted);
+    await expectToWork(client);
+  });
+
+  it('small messages that wait do not keep all that came with them', async () => {
+    const client = await RawHttp2.open(path);
+    client.call(1, '/hold');
+    client.send(
+      FRAME.data,
+      0,
+      1,
+      Buffer.concat([RawHttp2.message('small'), RawHttp2.message('x'.repeat(9000))]),
+    );
+    await client.settled();
+    const small = (await held[0]!.next())!;
+    expect(small.toString()).toBe('small');
+    expect(small.buffer.byteLength).toBeLessThanOrEqual(Buffer.poolSize);
+  });
+
   it('a client may send for ever', async () => {
     const client = await RawHttp2.open(path);
     const allowed = (streamId: number) =>
