@@ -39,8 +39,7 @@ export class WriteStream implements WriteCall {
       if (request.action === ACTION.stat) return this.response(request.action);
     }
     this.narrow(request);
-    this.opening ??= this.flights.open(this.wish, this.ended.signal);
-    this.flight = await this.opening;
+    this.flight = await this.opened();
     if (request.action === ACTION.stat) return this.response(request.action);
     if (request.action === ACTION.write) return this.write(request, this.flight);
     if (request.action === ACTION.commit) return this.commit(request, this.flight);
@@ -61,6 +60,18 @@ export class WriteStream implements WriteCall {
 
   close(): Promise<void> {
     return (this.closing ??= this.closeNow());
+  }
+
+  /** Not once it is over: nobody would ever close what is opened then. */
+  private async opened(): Promise<Flight> {
+    const { signal } = this.ended;
+    try {
+      signal.throwIfAborted();
+      return await (this.opening ??= this.flights.open(this.wish, signal));
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      throw new RpcError(CODE.unavailable, `The write of ${this.ref} was aborted: begin again.`, error);
+    }
   }
 
   /** The ref is free at once, if nothing but its first message has come. */

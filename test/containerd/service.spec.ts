@@ -234,6 +234,34 @@ describe('what is on the way', () => {
     await client.abort(one.ref);
     await store(one);
   });
+
+  it.each(['with a digest', 'without'])(
+    'aborted before its bytes come, it does not go on; the ref is free (%s)',
+    async (kind) => {
+      const one = blob();
+      const ref = kind === 'without' ? `demo/${one.digest.slice(-8)}` : one.ref;
+      const writing = client.write();
+      await writing.ask({ action: 0, ref, total: one.size });
+      await client.abort(ref);
+      await expect(writing.write(0, one.bytes)).rejects.toEqual(failing(CODE.unavailable));
+      writing.cancel();
+      await expect(client.status(ref)).rejects.toEqual(failing(CODE.notFound));
+      await store({ ...one, ref });
+    },
+  );
+
+  it('aborted while it waits for another, it is told to begin again', async () => {
+    const one = blob();
+    const first = await begin(one);
+    const waits = client.write();
+    const ref = one.ref.replace('/layer', '/2/layer');
+    await waits.ask({ action: 0, ref, total: one.size });
+    const waiting = expect(waits.stat()).rejects.toEqual(failing(CODE.unavailable));
+    await delay(50);
+    await client.abort(ref);
+    await waiting;
+    first.cancel();
+  });
 });
 
 describe('reading', () => {
