@@ -315,6 +315,16 @@ describe('labels', () => {
     expect((await client.list('labels.d==4')).map(({ digest }) => digest)).toEqual([one.digest]);
     expect(await client.list('labels.d==5')).toEqual([]);
   });
+
+  it('may be called what every object has', async () => {
+    const one = blob();
+    await store(one, client, { a: '1' });
+    expect((await client.update(one.digest, {}, 'labels.constructor')).labels).toEqual({ a: '1' });
+    const isOne = `digest==${one.digest}`;
+    expect(await client.list(`${isOne},labels.constructor`)).toEqual([]);
+    await client.update(one.digest, { constructor: '2' } as Record<string, string>, 'labels.constructor');
+    expect(await client.list(`${isOne},labels.constructor==2`)).toHaveLength(1);
+  });
 });
 
 describe('a node sees what it uses', () => {
