@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import { existsSync, rmSync } from 'node:fs';
+import http2 from 'node:http2';
+import net from 'node:net';
 import { join } from 'node:path';
 import * as grpc from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -572,6 +575,25 @@ describe('a client of the library', () => {
       ),
     );
     expect(await answer).toEqual(Buffer.from('x'));
+  });
+
+  it.each([0, 1000, 4096, 65_536])('may have a table of %i bytes for headers', async (headerTableSize) => {
+    const session = http2.connect('http://localhost', {
+      createConnection: () => net.connect(path),
+      settings: { headerTableSize },
+    });
+    for (let n = 0; n < 3; n++) {
+      const call = session.request({
+        ':method': 'POST',
+        ':path': '/echo',
+        'content-type': 'application/grpc',
+      });
+      call.end(RawHttp2.message('hello'));
+      call.resume();
+      const [trailers] = (await once(call, 'trailers')) as [http2.IncomingHttpHeaders];
+      expect(trailers['grpc-status']).toBe('0');
+    }
+    session.destroy();
   });
 
   it('learns of messages that are too large, and of methods that are not there', async () => {
