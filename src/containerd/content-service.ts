@@ -127,7 +127,7 @@ function statusOf({ ref, offset, total = 0, digest = '', startedAtMs, updatedAtM
 
 function fieldsOfRecord({ digest, size, labels }: NodeRecord): Fields {
   return ([name, ...rest]) => {
-    if (name === 'labels') return labels[rest.join('.')];
+    if (name === 'labels') return labelOf(labels, rest.join('.'));
     return name === 'digest' ? digest : name === 'size' ? String(size) : undefined;
   };
 }
@@ -143,9 +143,14 @@ function relabelled(labels: Labels, given: Labels, paths: readonly string[]): La
   for (const path of paths) {
     if (!path.startsWith('labels.')) throw invalid(`The field ${path} cannot be changed: only labels can.`);
     const name = path.slice('labels.'.length);
-    changed[name] = given[name] ?? '';
+    changed[name] = labelOf(given, name) ?? '';
   }
   return withoutEmpty(changed);
+}
+
+/** A label may be called `constructor`, as what every object has is. */
+function labelOf(labels: Labels, name: string): string | undefined {
+  return Object.hasOwn(labels, name) ? labels[name] : undefined;
 }
 
 function withoutEmpty(labels: Labels): Labels {

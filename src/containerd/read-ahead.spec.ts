@@ -10,7 +10,7 @@ class CountingStore {
   failure: Error | undefined;
   readonly memories = new Set<Buffer>();
 
-  async read(digest: string, offset: number, length: number, memory: Buffer): Promise<Buffer> {
+  async read(digest: string, offset: number, length: number, memory = Buffer.alloc(length)): Promise<Buffer> {
     this.reads++;
     this.memories.add(memory);
     if (this.failure) throw this.failure;
@@ -51,6 +51,21 @@ describe('reading ahead', () => {
     (await ahead.read(String(50 * MB), 10 * MB, 1000)).release();
     expect(kept.data.every((byte) => byte === 0)).toBe(true);
   });
+
+  it.each([32_768, 5 * MB])(
+    'many that are slow to be released, of %i bytes, get small pieces',
+    async (length) => {
+      const { store, ahead } = setUp();
+      const leases = [];
+      for (let n = 0; n < 300; n++) leases.push(await ahead.read(String(400 * MB), n * MB, length));
+      const taken = [...store.memories].reduce((sum, memory) => sum + memory.length, 0);
+      expect(taken).toBeLessThan(80 * MB);
+      leases.forEach(({ data }, n) => expect([data.length > 0, data[0]]).toEqual([true, n & 0xff]));
+      for (const { release } of leases) release();
+      await Promise.resolve();
+      expect((await ahead.read(String(50 * MB), 0, MB)).data).toHaveLength(MB);
+    },
+  );
 
   it('at the end there is less, and then nothing', async () => {
     const { ahead } = setUp();

@@ -10,6 +10,13 @@ const MAX_BLOBS = 16;
 /** Windows that wait to be used again. */
 const MAX_SPARE = 4;
 
+/**
+ * All at the same time: twice what the blobs above keep. The others are for answers that clients are slow to take; there may be
+ * ten thousand of those, so whoever comes then gets a small piece that is read for it alone.
+ */
+const MAX_WINDOWS = 4 * MAX_BLOBS;
+const SMALL_BYTES = 32 * 1024;
+
 /** Bytes of a blob, until they are released. */
 export interface Lease {
   readonly data: Buffer;
@@ -25,6 +32,7 @@ class Window {
     readonly start: number,
     read: (memory: Buffer) => Promise<Buffer>,
     private readonly pool: BufferPool,
+    private readonly onGone: () => void,
   ) {
     this.memory = pool.take();
     this.data = read(this.memory);
@@ -52,7 +60,10 @@ class Window {
   /** What is being read into memory is awaited. */
   leave(): void {
     if (--this.users > 0) return;
-    const give = () => this.pool.give(this.memory);
+    const give = () => {
+      this.pool.give(this.memory);
+      this.onGone();
+    };
     this.data.then(give, give);
   }
 }
@@ -69,12 +80,16 @@ interface Windows {
 export class ReadAhead {
   private readonly blobs = new Map<string, Windows>();
   private readonly pool = new BufferPool(WINDOW_BYTES, MAX_SPARE);
+  private windows = 0;
 
   constructor(private readonly store: ContentStore) {}
 
   /** May be fewer bytes than asked for; at least one, if there are any. Release them. */
   async read(digest: string, offset: number, length: number): Promise<Lease> {
-    if (length >= WINDOW_BYTES) return this.readOnce(digest, offset);
+    const isLong = length >= WINDOW_BYTES;
+    const isAtHand = !isLong && this.blobs.get(digest)?.current.contains(offset) === true;
+    if (this.windows >= MAX_WINDOWS && !isAtHand) return this.readSmall(digest, offset, length);
+    if (isLong) return this.readOnce(digest, offset);
     const { current } = this.windowsAt(digest, offset);
     try {
       return await current.lease(offset, length);
@@ -94,6 +109,11 @@ export class ReadAhead {
     const lease = window.lease(offset, WINDOW_BYTES);
     window.leave();
     return lease;
+  }
+
+  private async readSmall(digest: string, offset: number, length: number): Promise<Lease> {
+    const data = await this.store.read(digest, offset, Math.min(length, SMALL_BYTES));
+    return { data, release: () => undefined };
   }
 
   private windowsAt(digest: string, offset: number): Windows {
@@ -122,7 +142,8 @@ export class ReadAhead {
 
   private window(digest: string, start: number): Window {
     const read = (memory: Buffer) => this.store.read(digest, start, WINDOW_BYTES, memory);
-    return new Window(start, read, this.pool);
+    this.windows++;
+    return new Window(start, read, this.pool, () => this.windows--);
   }
 }
 

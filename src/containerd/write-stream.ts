@@ -23,6 +23,8 @@ export class WriteStream implements WriteCall {
   private toldOffset = 0;
   private opening: Promise<Flight> | undefined;
   private flight: Flight | undefined;
+  /** Over when what the flight was last told to do is done, or has failed. */
+  private underWay: Promise<unknown> = Promise.resolve();
   private readonly ended = new AbortController();
   private closing: Promise<void> | undefined;
 
@@ -39,8 +41,7 @@ export class WriteStream implements WriteCall {
       if (request.action === ACTION.stat) return this.response(request.action);
     }
     this.narrow(request);
-    this.opening ??= this.flights.open(this.wish, this.ended.signal);
-    this.flight = await this.opening;
+    this.flight = await this.opened();
     if (request.action === ACTION.stat) return this.response(request.action);
     if (request.action === ACTION.write) return this.write(request, this.flight);
     if (request.action === ACTION.commit) return this.commit(request, this.flight);
@@ -63,12 +64,36 @@ export class WriteStream implements WriteCall {
     return (this.closing ??= this.closeNow());
   }
 
+  /** Not once it is over: nobody would ever close what is opened then. */
+  private async opened(): Promise<Flight> {
+    const { signal } = this.ended;
+    try {
+      signal.throwIfAborted();
+      return await (this.opening ??= this.flights.open(this.wish, signal));
+    } catch (error) {
+      throw signal.aborted ? this.aborted(error) : error;
+    }
+  }
+
+  /** One that was aborted is closed when this is done, and nothing is done after it: what is committed is committed as a whole. */
+  private during<T>(task: () => Promise<T>): Promise<T> {
+    if (this.closing) throw this.aborted();
+    const work = task();
+    this.underWay = work.catch(() => undefined);
+    return work;
+  }
+
+  private aborted(cause?: unknown): RpcError {
+    return new RpcError(CODE.unavailable, `The write of ${this.ref} was aborted: begin again.`, cause);
+  }
+
   /** The ref is free at once, if nothing but its first message has come. */
   private async closeNow(): Promise<void> {
     try {
       this.ended.abort();
       if (!this.opening) return;
       const flight = await this.opening.catch(() => undefined);
+      await this.underWay;
       await flight?.close();
     } finally {
       if (this.ref !== '') this.flights.leave(this.ref, this);
@@ -110,10 +135,10 @@ export class WriteStream implements WriteCall {
   }
 
   private async write({ action, offset, data }: WriteRequest, flight: Flight): Promise<WriteResponse> {
-    if (offset === 0 && flight.offset > 0) await flight.restart();
+    if (offset === 0 && flight.offset > 0) await this.during(() => flight.restart());
     if (offset !== flight.offset)
       throw new RpcError(CODE.outOfRange, `write @${offset} must occur at current offset ${flight.offset}`);
-    if (data.length > 0) await flight.write(data);
+    if (data.length > 0) await this.during(() => flight.write(data));
     this.updatedAtMs = Date.now();
     return this.response(action);
   }
@@ -122,7 +147,8 @@ export class WriteStream implements WriteCall {
   private async commit(request: WriteRequest, flight: Flight): Promise<WriteResponse> {
     if (request.data.length > 0) await this.write(request, flight);
     const must = { digest: this.expected === '' ? undefined : this.expected, total: this.wish.total };
-    const { digest, size } = await flight.commit({ ...must, labels: request.labels });
+    const { labels } = request;
+    const { digest, size } = await this.during(() => flight.commit({ ...must, labels }));
     this.updatedAtMs = Date.now();
     await this.close();
     return { ...this.response(request.action), offset: size, total: size, digest };

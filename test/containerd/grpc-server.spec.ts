@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import { existsSync, rmSync } from 'node:fs';
+import http2 from 'node:http2';
+import net from 'node:net';
 import { join } from 'node:path';
 import * as grpc from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -303,6 +306,30 @@ describe('flow control', () => {
     expect(client.frames.some(isUpdate(1))).toBe(true);
   });
 
+  it('who sends messages of no bytes, which no window counts, is stopped too', async () => {
+    const client = await RawHttp2.open(path);
+    client.call(1, '/hold');
+    const empty = Buffer.alloc(15_000); // three thousand of them
+    for (let n = 0; n < 6; n++) client.send(FRAME.data, 0, 1, empty);
+    expect(await client.status(1)).toBe(CODE.resourceExhausted);
+    await expectToWork(client);
+  });
+
+  it('small messages that wait do not keep all that came with them', async () => {
+    const client = await RawHttp2.open(path);
+    client.call(1, '/hold');
+    client.send(
+      FRAME.data,
+      0,
+      1,
+      Buffer.concat([RawHttp2.message('small'), RawHttp2.message('x'.repeat(9000))]),
+    );
+    await client.settled();
+    const small = (await held[0]!.next())!;
+    expect(small.toString()).toBe('small');
+    expect(small.buffer.byteLength).toBeLessThanOrEqual(Buffer.poolSize);
+  });
+
   it('a client may send for ever', async () => {
     const client = await RawHttp2.open(path);
     const allowed = (streamId: number) =>
@@ -548,6 +575,25 @@ describe('a client of the library', () => {
       ),
     );
     expect(await answer).toEqual(Buffer.from('x'));
+  });
+
+  it.each([0, 1000, 4096, 65_536])('may have a table of %i bytes for headers', async (headerTableSize) => {
+    const session = http2.connect('http://localhost', {
+      createConnection: () => net.connect(path),
+      settings: { headerTableSize },
+    });
+    for (let n = 0; n < 3; n++) {
+      const call = session.request({
+        ':method': 'POST',
+        ':path': '/echo',
+        'content-type': 'application/grpc',
+      });
+      call.end(RawHttp2.message('hello'));
+      call.resume();
+      const [trailers] = (await once(call, 'trailers')) as [http2.IncomingHttpHeaders];
+      expect(trailers['grpc-status']).toBe('0');
+    }
+    session.destroy();
   });
 
   it('learns of messages that are too large, and of methods that are not there', async () => {

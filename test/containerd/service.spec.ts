@@ -237,6 +237,34 @@ describe('what is on the way', () => {
     await client.abort(one.ref);
     await store(one);
   });
+
+  it.each(['with a digest', 'without'])(
+    'aborted before its bytes come, it does not go on; the ref is free (%s)',
+    async (kind) => {
+      const one = blob();
+      const ref = kind === 'without' ? `demo/${one.digest.slice(-8)}` : one.ref;
+      const writing = client.write();
+      await writing.ask({ action: 0, ref, total: one.size });
+      await client.abort(ref);
+      await expect(writing.write(0, one.bytes)).rejects.toEqual(failing(CODE.unavailable));
+      writing.cancel();
+      await expect(client.status(ref)).rejects.toEqual(failing(CODE.notFound));
+      await store({ ...one, ref });
+    },
+  );
+
+  it('aborted while it waits for another, it is told to begin again', async () => {
+    const one = blob();
+    const first = await begin(one);
+    const waits = client.write();
+    const ref = one.ref.replace('/layer', '/2/layer');
+    await waits.ask({ action: 0, ref, total: one.size });
+    const waiting = expect(waits.stat()).rejects.toEqual(failing(CODE.unavailable));
+    await delay(50);
+    await client.abort(ref);
+    await waiting;
+    first.cancel();
+  });
 });
 
 describe('reading', () => {
@@ -289,6 +317,16 @@ describe('labels', () => {
     await expect(client.update(blob().digest, {})).rejects.toEqual(failing(CODE.notFound));
     expect((await client.list('labels.d==4')).map(({ digest }) => digest)).toEqual([one.digest]);
     expect(await client.list('labels.d==5')).toEqual([]);
+  });
+
+  it('may be called what every object has', async () => {
+    const one = blob();
+    await store(one, client, { a: '1' });
+    expect((await client.update(one.digest, {}, 'labels.constructor')).labels).toEqual({ a: '1' });
+    const isOne = `digest==${one.digest}`;
+    expect(await client.list(`${isOne},labels.constructor`)).toEqual([]);
+    await client.update(one.digest, { constructor: '2' } as Record<string, string>, 'labels.constructor');
+    expect(await client.list(`${isOne},labels.constructor==2`)).toHaveLength(1);
   });
 });
 

@@ -7,6 +7,12 @@ import { CODE, RpcError } from './rpc-error.js';
 /** More is not taken from a client while as many bytes of its messages wait to be handled. */
 const MAX_QUEUED_BYTES = 1 << 20;
 
+/** Empty messages have no bytes to be counted. Nobody who waits for answers has as many under way. */
+const MAX_QUEUED_MESSAGES = 16_384;
+
+/** A message that came in one piece keeps all that came with it, up to 64 KB: one that must wait and is smaller is copied. */
+const MAX_COPIED_BYTES = 4096;
+
 export interface CallLimits {
   readonly maxMessageBytes: number;
   readonly memory: MessageMemory;
@@ -109,9 +115,18 @@ export class GrpcCall implements StreamListener {
   }
 
   private queueUp(message: Buffer): void {
-    this.queue.push(message);
+    if (this.queue.length === MAX_QUEUED_MESSAGES)
+      throw new RpcError(CODE.resourceExhausted, 'Too many messages wait to be handled.');
+    this.queue.push(this.wake ? message : this.keepable(message));
     this.queuedBytes += message.length;
     this.wakeReader();
+  }
+
+  private keepable(message: Buffer): Buffer {
+    if (message.length > MAX_COPIED_BYTES) return message;
+    const copy = Buffer.from(message);
+    this.release(message);
+    return copy;
   }
 
   private takeHeld(): void {

@@ -1,14 +1,23 @@
+import { USUAL_MESSAGE_BYTES } from './message-memory.js';
 import { CODE, RpcError } from './rpc-error.js';
 
 /** A byte that says whether it is compressed, and the length. */
 export const PREFIX_BYTES = 5;
+
+/**
+ * What a message gets before more of it has come: a frame's worth. Memory that is only announced costs a client five bytes, and
+ * the collector goes through the heap for every few of the large ones.
+ */
+const FIRST_BYTES = 16_384;
 
 /** Cuts the body of a request into messages. One that came in one piece is not copied. Throws `RpcError`. */
 export class MessageReader {
   private readonly prefix = Buffer.alloc(PREFIX_BYTES);
   private prefixFilled = 0;
   private message: Buffer | undefined;
-  private messageFilled = 0;
+  /** Of the whole message. */
+  private size = 0;
+  private filled = 0;
 
   constructor(
     private readonly maxBytes: number,
@@ -32,23 +41,30 @@ export class MessageReader {
     const length = chunk.copy(this.prefix, this.prefixFilled, start);
     this.prefixFilled += length;
     if (this.prefixFilled < PREFIX_BYTES) return start + length;
-    const size = this.checkedSize();
+    this.size = this.checkedSize();
     const at = start + length;
-    const end = at + size;
+    const end = at + this.size;
     if (end <= chunk.length) {
       this.deliver(chunk.subarray(at, end));
       return end;
     }
-    this.message = this.memory(size);
-    this.messageFilled = chunk.copy(this.message, 0, at);
-    return chunk.length;
+    this.message = Buffer.allocUnsafe(Math.min(this.size, FIRST_BYTES));
+    this.filled = 0;
+    return at;
   }
 
   private fill(message: Buffer, chunk: Buffer, at: number): number {
-    const length = chunk.copy(message, this.messageFilled, at);
-    this.messageFilled += length;
-    if (this.messageFilled === message.length) this.deliver(message);
+    const length = chunk.copy(message, this.filled, at);
+    this.filled += length;
+    if (this.filled === this.size) this.deliver(message);
+    else if (this.filled === message.length) this.message = this.larger(message);
     return length;
+  }
+
+  private larger(message: Buffer): Buffer {
+    const larger = this.memory(Math.min(this.size, Math.max(USUAL_MESSAGE_BYTES, 2 * message.length)));
+    message.copy(larger);
+    return larger;
   }
 
   private deliver(message: Buffer): void {

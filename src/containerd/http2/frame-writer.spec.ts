@@ -3,10 +3,17 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { FrameWriter } from './frame-writer.js';
 
+/** A socket's. */
+const HIGH_WATER_BYTES = 16_384;
+
 /** Takes what is written when it is told to. */
 class SlowPeer extends Writable {
   readonly pieces: Buffer[] = [];
   private readonly pending: (() => void)[] = [];
+
+  constructor() {
+    super({ highWaterMark: HIGH_WATER_BYTES });
+  }
 
   override _write(chunk: Buffer, _: string, done: () => void): void {
     this.pending.push(() => {
@@ -40,6 +47,22 @@ describe('frames', () => {
     await turn();
     peer.take();
     expect(peer.pieces.map(({ length }) => length)).toEqual([9 + 8 + 9 + 4 + 9 + 16_384]);
+  });
+
+  it('are gathered while the peer takes none: a buffer for many, not for each', async () => {
+    const peer = new SlowPeer();
+    const writer = new FrameWriter(peer);
+    const pings = 3000;
+    for (let n = 0; n < pings; n++) {
+      writer.frame(6, 1, 0, Buffer.from('12345678'));
+      await turn();
+    }
+    while (writer.waiting > 0) {
+      peer.take();
+      await turn();
+    }
+    expect(Buffer.concat(peer.pieces)).toHaveLength(17 * pings);
+    expect(peer.pieces).toHaveLength(Math.ceil(HIGH_WATER_BYTES / 17) + 1);
   });
 
   it('are whole however large they are together, and stay as they are until the peer has taken them', async () => {

@@ -9,7 +9,8 @@ const MAX_SPARE = 4;
 
 /**
  * Frames on their way out. What is written in one turn of the event loop leaves in one piece, when everything that was ready
- * to run has run. It copies, which takes 4 µs for 32 KB, so that whoever wrote may use its memory again.
+ * to run has run. It copies, which takes 4 µs for 32 KB, so that whoever wrote may use its memory again. While the peer takes
+ * nothing, frames are gathered until a buffer is full: each that leaves for 17 bytes keeps all of its 64 KB.
  */
 export class FrameWriter {
   private buffer: Buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
@@ -17,7 +18,9 @@ export class FrameWriter {
   private isFlushing = false;
   private readonly spare: Buffer[] = [];
 
-  constructor(private readonly out: Writable) {}
+  constructor(private readonly out: Writable) {
+    out.on('drain', () => this.flush());
+  }
 
   /** Bytes that the peer has not taken. */
   get waiting(): number {
@@ -74,7 +77,7 @@ export class FrameWriter {
 
   private readonly flushNow = () => {
     this.isFlushing = false;
-    this.flush();
+    if (!this.out.writableNeedDrain) this.flush();
   };
 
   private flushSoon(): void {

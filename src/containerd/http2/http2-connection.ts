@@ -2,7 +2,8 @@ import { type Socket } from 'node:net';
 import { FrameReader, type FrameSink } from './frame-reader.js';
 import { FrameWriter } from './frame-writer.js';
 import { HeaderBlocks, type CompleteBlock } from './header-blocks.js';
-import { HeaderDecoder, type HeaderList } from './hpack/header-decoder.js';
+import { NO_TABLE } from './hpack/header-block.js';
+import { HeaderDecoder, type HeaderList, MAX_TABLE_BYTES } from './hpack/header-decoder.js';
 import { Http2Stream, type StreamHost } from './http2-stream.js';
 import { assertLength, settingsPayload, unpadded, windowIncrement } from './payloads.js';
 import {
@@ -61,6 +62,8 @@ export class Http2Connection implements FrameSink, StreamHost {
   private lastStreamId = 0;
   private isGreeted = false;
   private isClosed = false;
+  /** The peer has made its table smaller, and must be told that this was seen before the next block: RFC 7541, 4.2. */
+  private isTableToShrink = false;
   private readonly streams = new Map<number, Http2Stream>();
   private readonly blocked = new Set<Http2Stream>();
   private readonly headerBlocks = new HeaderBlocks();
@@ -94,6 +97,12 @@ export class Http2Connection implements FrameSink, StreamHost {
     this.writer.flush();
     this.cutAll();
     this.socket.destroySoon();
+  }
+
+  headers(streamId: number, flags: number, block: Buffer): void {
+    const whole = this.isTableToShrink ? Buffer.concat([NO_TABLE, block]) : block;
+    this.isTableToShrink = false;
+    this.writer.frame(FRAME.headers, flags, streamId, whole);
   }
 
   block(stream: Http2Stream): void {
@@ -211,8 +220,9 @@ export class Http2Connection implements FrameSink, StreamHost {
     if (payload.length % 6 !== 0) throw new ConnectionError(H2_ERROR.frameSize, 'SETTINGS are cut off.');
     this.isGreeted = true;
     for (let at = 0; at < payload.length; at += 6) {
-      if (payload.readUInt16BE(at) === SETTING.initialWindowSize)
-        this.resizeWindows(payload.readUInt32BE(at + 2));
+      const [setting, value] = [payload.readUInt16BE(at), payload.readUInt32BE(at + 2)];
+      if (setting === SETTING.initialWindowSize) this.resizeWindows(value);
+      if (setting === SETTING.headerTableSize) this.isTableToShrink ||= value < MAX_TABLE_BYTES;
     }
     this.writer.frame(FRAME.settings, FLAG.ack, 0, EMPTY);
   }

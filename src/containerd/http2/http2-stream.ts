@@ -18,6 +18,8 @@ export interface StreamHost {
   sendWindow: number;
   /** Whether the peer takes what is written. */
   readonly isOpenForData: boolean;
+  /** Header blocks go in the order they are sent: the peer's table is one for all streams. */
+  headers(streamId: number, flags: number, block: Buffer): void;
   /** To be pumped when the host can take more. */
   block(stream: Http2Stream): void;
   /** Both sides are done with it. */
@@ -49,7 +51,7 @@ export class Http2Stream {
 
   headers(block: Buffer): void {
     if (this.isOver) return;
-    this.host.writer.frame(FRAME.headers, FLAG.endHeaders, this.id, block);
+    this.host.headers(this.id, FLAG.endHeaders, block);
   }
 
   /** A promise, if the peer is slower: wait for it before writing more. */
@@ -144,9 +146,8 @@ export class Http2Stream {
   }
 
   private finish(trailers: Buffer): void {
-    const { writer } = this.host;
-    writer.frame(FRAME.headers, FLAG.endHeaders | FLAG.endStream, this.id, trailers);
-    if (!this.isRemoteEnded) writer.resetStream(this.id, H2_ERROR.none);
+    this.host.headers(this.id, FLAG.endHeaders | FLAG.endStream, trailers);
+    if (!this.isRemoteEnded) this.host.writer.resetStream(this.id, H2_ERROR.none);
     this.close();
   }
 

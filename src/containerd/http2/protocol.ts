@@ -25,7 +25,12 @@ export const FRAME = {
 
 export const FLAG = { ack: 0x1, endStream: 0x1, endHeaders: 0x4, padded: 0x8, priority: 0x20 } as const;
 
-export const SETTING = { maxConcurrentStreams: 3, initialWindowSize: 4, maxHeaderListSize: 6 } as const;
+export const SETTING = {
+  headerTableSize: 1,
+  maxConcurrentStreams: 3,
+  initialWindowSize: 4,
+  maxHeaderListSize: 6,
+} as const;
 
 export const H2_ERROR = {
   none: 0,

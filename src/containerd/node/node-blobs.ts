@@ -98,8 +98,7 @@ export class NodeBlobs {
   /** The claim is over. Unless it was settled, whatever the server has counted is taken back. */
   async unclaim(digest: string): Promise<void> {
     this.endClaim(digest);
-    if (this.records.get(digest)?.state !== 'claimed') return;
-    await this.leaveOrLater(digest).catch(() => undefined);
+    await this.leaveUnsettled(digest).catch(() => undefined);
   }
 
   /** The blob is there and this node is counted or marked: containerd may be told. `how` it came to be there, for people. */
@@ -134,7 +133,7 @@ export class NodeBlobs {
   async giveUp(digest: string): Promise<void> {
     const record = this.records.get(digest);
     if (!record || record.state === 'claimed') throw notFound(digest);
-    await this.leave(digest);
+    await this.turns.run(digest, () => this.giveUpNow(digest));
   }
 
   /** After the server was away, and at the start: it is told all that this node uses, and what was left is brought to an end. */
@@ -151,7 +150,7 @@ export class NodeBlobs {
 
   private async reconcileOne({ digest, state }: NodeRecord): Promise<void> {
     if (this.claimsOf(digest) > 0) return;
-    if (state !== 'used') return this.leaveOrLater(digest);
+    if (state !== 'used') return this.leaveUnsettled(digest);
     await this.turns.run(digest, async () => {
       if (!this.records.used(digest)) return;
       if (await this.node.store.has(digest)) return this.count(digest);
@@ -173,30 +172,38 @@ export class NodeBlobs {
     throw new RpcError(CODE.unavailable, `${digest} is being deleted: try again.`);
   }
 
-  /** One that cannot be left now stays counted, which hurts nobody. Throws only if the server cannot be reached. */
-  private async leaveOrLater(digest: string): Promise<void> {
+  /** Whoever relies on it keeps it, and leaves it at the end. */
+  private async giveUpNow(digest: string): Promise<void> {
+    const record = this.records.get(digest);
+    if (!record) return;
+    if (this.claimsOf(digest) === 0) return this.leave(record);
+    if (record.state !== 'claimed') await this.records.putIfRoom({ ...record, state: 'claimed' });
+  }
+
+  /**
+   * What it is and who relies on it is looked at when it is its turn: another write may be about to settle it, or a delete to
+   * take it back. One that cannot be left now stays counted, which hurts nobody. Throws only if the server cannot be reached.
+   */
+  private async leaveUnsettled(digest: string): Promise<void> {
     try {
-      await this.leave(digest);
+      await this.turns.run(digest, async () => {
+        const record = this.records.get(digest);
+        if (record && record.state !== 'used' && this.claimsOf(digest) === 0) await this.leave(record);
+      });
     } catch (error) {
       this.parts.log(`${digest} is to be left later: ${(error as Error).message}`);
       if (isUnreachable(error)) throw error;
     }
   }
 
-  private async leave(digest: string): Promise<void> {
-    await this.turns.run(digest, async () => {
-      const record = this.records.get(digest);
-      if (!record) return;
-      const isWanted = this.claimsOf(digest) > 0;
-      const state = isWanted ? 'claimed' : 'leaving';
-      if (record.state !== state) await this.records.putIfRoom({ ...record, state });
-      if (isWanted) return;
-      await this.parts.link.call(() => this.node.release(digest));
-      await this.parts.markers.clear(digest);
-      const bytes = await this.parts.link.call(() => this.removeBytes(digest));
-      if (bytes !== 'busy') await this.records.remove(digest);
-      this.parts.log(`${digest} is not used by this node any more; its bytes ${FATE[bytes]}.`);
-    });
+  private async leave(record: NodeRecord): Promise<void> {
+    const { digest } = record;
+    if (record.state !== 'leaving') await this.records.putIfRoom({ ...record, state: 'leaving' });
+    await this.parts.link.call(() => this.node.release(digest));
+    await this.parts.markers.clear(digest);
+    const bytes = await this.parts.link.call(() => this.removeBytes(digest));
+    if (bytes !== 'busy') await this.records.remove(digest);
+    this.parts.log(`${digest} is not used by this node any more; its bytes ${FATE[bytes]}.`);
   }
 
   private async removeBytes(digest: string): Promise<keyof typeof FATE> {

@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ContentError } from '../../content/index.js';
 import { removeDurably, writeDurably } from './durable-file.js';
@@ -18,6 +18,8 @@ export interface NodeRecord {
 }
 
 const HEX = /^[0-9a-f]{64}$/;
+/** What a process that was killed in the middle of writing a record has left: nobody else writes here. */
+const DRAFT = /^\.[0-9a-f]{64}\.[0-9a-f]{12}$/;
 const STATES: ReadonlySet<unknown> = new Set(['claimed', 'used', 'leaving']);
 
 /**
@@ -32,6 +34,8 @@ export class NodeRecords {
 
   static async open(directory: string): Promise<NodeRecords> {
     const names = (await ifThere(readdir(directory))) ?? [];
+    for (const draft of names.filter((name) => DRAFT.test(name)))
+      await unlink(join(directory, draft)).catch(() => undefined);
     const records = new Map<string, NodeRecord>();
     for (const name of names.filter((name) => HEX.test(name))) {
       const record = await readRecord(join(directory, name), `sha256:${name}`);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { GrpcCall } from '../grpc/grpc-call.js';
 import { MessageMemory } from '../grpc/message-memory.js';
 import { type Http2Stream } from '../http2/http2-stream.js';
-import { bidirectional, type WriteCall } from './calls.js';
+import { bidirectional, streaming, type WriteCall } from './calls.js';
 import { timestamp, type WriteRequest } from './messages.js';
 import { ProtoWriter } from './proto-writer.js';
 
@@ -90,5 +90,23 @@ describe('a write', () => {
       await write.answered();
       expect(write.isClosed).toBe(true);
     }
+  });
+});
+
+describe('an answer of many messages', () => {
+  it('is not looked for any further once the client has left', async () => {
+    const call = open();
+    let asked = 0;
+    const answers = async function* () {
+      for (;;) yield ++asked;
+    };
+    const answer = (n: number) => {
+      if (n === 2) queueMicrotask(() => call.cut()); // while it is on its way
+      return [];
+    };
+    streaming({ request: () => ({}), answer }, answers)(call);
+    call.data(Buffer.alloc(5));
+    await settled();
+    expect(asked).toBe(2);
   });
 });

@@ -89,6 +89,7 @@ async function sendAll<Q, A>(
   for await (const answer of answers(request)) {
     if (call.isOver) return;
     await call.send(...wire.answer(answer));
+    if (call.isOver) return; // what comes next need not be looked for
   }
 }
 

@@ -28,13 +28,16 @@ export async function clearSocket(path: string): Promise<void> {
   await unlink(path);
 }
 
+/** What a socket says that nobody listens on, or that has gone meanwhile. One that hangs says EAGAIN, when enough others wait. */
+const DEAD: ReadonlySet<string | undefined> = new Set(['ECONNREFUSED', 'ENOENT']);
+
 async function isServed(path: string): Promise<boolean> {
   const socket = connect(path);
   try {
     await once(socket, 'connect');
     return true;
-  } catch {
-    return false;
+  } catch (error) {
+    return !DEAD.has((error as NodeJS.ErrnoException).code);
   } finally {
     socket.destroy();
   }

@@ -3,6 +3,9 @@ export function headerBlock(fields: readonly (readonly [name: string, value: str
   return Buffer.concat(fields.flatMap(([name, value]) => [NOT_INDEXED, ...literal(name), ...literal(value)]));
 }
 
+/** To stand before a block: the table has no room from here on, and needs none. */
+export const NO_TABLE = Buffer.from([0x20]);
+
 const NOT_INDEXED = Buffer.from([0]);
 
 function literal(text: string): Buffer[] {

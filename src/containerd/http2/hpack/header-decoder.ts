@@ -4,7 +4,7 @@ import { huffmanDecoded } from './huffman.js';
 import { type Field, STATIC_TABLE } from './static-table.js';
 
 /** What a peer may use without being told otherwise. */
-const MAX_TABLE_BYTES = 4096;
+export const MAX_TABLE_BYTES = 4096;
 
 /** Far more than any length or index here; larger ones are nonsense. */
 const MAX_INTEGER = 2 ** 24;

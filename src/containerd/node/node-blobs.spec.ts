@@ -1,0 +1,120 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type ContentNode } from '../../content/index.js';
+import { type Markers } from './markers.js';
+import { NodeBlobs } from './node-blobs.js';
+import { type NodeRecord, NodeRecords } from './node-records.js';
+import { type ServerLink } from './server-link.js';
+
+const [ONE, TWO] = ['1', '2'].map((hex) => `sha256:${hex.repeat(64)}`) as [string, string];
+
+let directory: string;
+let records: NodeRecords;
+let blobs: NodeBlobs;
+/** What the server was told to forget, and what is gone. */
+let released: string[];
+/** Called before a record is written. */
+let beforePut: (record: NodeRecord) => Promise<void> | void;
+/** Called when the server counts this node in. */
+let onCounted: (digest: string) => Promise<void>;
+
+beforeEach(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'holdfast-blobs-'));
+  records = await NodeRecords.open(directory);
+  released = [];
+  beforePut = () => undefined;
+  onCounted = async () => undefined;
+  const put = records.put.bind(records);
+  records.put = async (record) => {
+    await beforePut(record);
+    await put(record);
+  };
+  const node = {
+    store: { info: async () => ({ size: 1 }), has: async () => true },
+    release: async (digest: string) => void released.push(digest),
+    delete: async () => true,
+  } as unknown as ContentNode;
+  const link = {
+    call: (task: () => Promise<unknown>) => task(),
+    client: { refs: { add: (digest: string) => onCounted(digest) } },
+  } as unknown as ServerLink;
+  const markers = { clear: async () => undefined, own: async () => [] } as unknown as Markers;
+  const log = () => undefined;
+  blobs = new NodeBlobs({ node, records, markers, link, log, whenUnreachable: 'proceed' });
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+/** A write that ends well. */
+async function bring(digest: string): Promise<void> {
+  await blobs.claim(digest);
+  await blobs.settle(digest, 1, {}, 'was written');
+  await blobs.unclaim(digest);
+}
+
+/** Something to be done while a record of this state is being written. */
+function whileWriting(state: NodeRecord['state'], task: () => void): void {
+  beforePut = (record) => {
+    if (record.state !== state) return;
+    beforePut = () => undefined;
+    task();
+  };
+}
+
+describe('a blob containerd was told is there', () => {
+  it('stays when another write of it is cancelled in the moment in which it is settled', async () => {
+    let cancelled: Promise<void> | undefined;
+    await blobs.claim(ONE);
+    await blobs.claim(ONE);
+    whileWriting('used', () => void (cancelled = blobs.unclaim(ONE)));
+    await blobs.settle(ONE, 1, {}, 'was written');
+    await cancelled;
+    expect(blobs.used(ONE)).toMatchObject({ digest: ONE });
+    await blobs.unclaim(ONE);
+    expect(blobs.used(ONE)).toMatchObject({ digest: ONE });
+    expect(released).toEqual([]);
+  });
+
+  it('stays when it was settled while the server, back again, was told of others', async () => {
+    await blobs.claim(ONE);
+    await bring(TWO);
+    onCounted = async () => {
+      onCounted = async () => undefined;
+      await blobs.settle(ONE, 1, {}, 'was written');
+      await blobs.unclaim(ONE);
+    };
+    const all = records.all.bind(records);
+    // Enough of the others for every teller to be busy with one when the write ends.
+    records.all = () => [
+      ...all().filter(({ digest }) => digest === ONE),
+      ...Array(8).fill(records.get(TWO)!),
+    ];
+    await blobs.reconcile();
+    expect(blobs.used(ONE)).toMatchObject({ digest: ONE });
+    expect(released).toEqual([]);
+  });
+});
+
+describe('a blob that is given up', () => {
+  it('while a write relies on it goes with that write, although it ends in this very moment', async () => {
+    await bring(ONE);
+    await blobs.claim(ONE);
+    let ended: Promise<void> | undefined;
+    whileWriting('claimed', () => void (ended = blobs.unclaim(ONE)));
+    await blobs.giveUp(ONE);
+    await ended;
+    expect(records.get(ONE)).toBeUndefined();
+    expect(released).toEqual([ONE]);
+  });
+
+  it('while a write relies on it stays if that is committed', async () => {
+    await bring(ONE);
+    await blobs.claim(ONE);
+    await blobs.giveUp(ONE);
+    await blobs.settle(ONE, 1, {}, 'was written');
+    await blobs.unclaim(ONE);
+    expect(blobs.used(ONE)).toMatchObject({ digest: ONE });
+    expect(released).toEqual([]);
+  });
+});
