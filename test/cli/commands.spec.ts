@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { StoreError } from '../../src/stores/store.error.js';
 import { TestServer, until } from '../support/server-bootstrap.js';
+import { KeptStore } from '../support/server-store.js';
+import { SimulatedClock } from '../support/simulated-clock.js';
 import { holdfast, json, NOWHERE, serverProcess, SLOW_MS, start } from './setup.js';
 
 const KEY = ['--type', 'update', '--resource', 'site'];
@@ -47,10 +50,42 @@ describe('holdfast status', () => {
     expect(json(answer)).toMatchObject({ error: { code: 'UNREACHABLE' } });
   });
 
-  it('asks the next server when the first does not answer', async () => {
+  it('tells of each server how it stands; one that is ready is enough', async () => {
     const server = await held();
     const urls = `${NOWHERE.url}, ${server.url}`;
-    expect(await holdfast(NOWHERE, 'status', '--server', urls)).toMatchObject({ code: 0 });
+    const { code, stdout } = await holdfast(NOWHERE, 'status', '--server', urls);
+    expect(code).toBe(0);
+    expect(stdout).toBe(
+      `${NOWHERE.url} does not answer: connect ECONNREFUSED 127.0.0.1:1\n` +
+        `${server.url} is ready\n  held     1\n  waiting  1\n`,
+    );
+    expect(json(await holdfast(NOWHERE, 'status', '--server', urls, '--json'))).toMatchObject({
+      ready: true,
+      servers: [
+        { url: NOWHERE.url, ready: false, code: 'UNREACHABLE' },
+        { url: server.url, ready: true },
+      ],
+      held: 1,
+    });
+  });
+
+  it('says why a server is not ready', async () => {
+    const store = new KeptStore(new SimulatedClock());
+    const server = await TestServer.with().over(store).start();
+    store.onGet = () => Promise.reject(new StoreError('STORE_UNAVAILABLE', 'get', 'the disk is gone'));
+    const plain = await holdfast(server, 'status');
+    expect(plain).toMatchObject({ code: 69, stdout: '' });
+    expect(plain.stderr).toMatch(`${server.url} is not ready: store: `);
+    expect(plain.stderr).toContain('the disk is gone\n');
+    const urls = `${NOWHERE.url},${server.url}`;
+    expect(json(await holdfast(NOWHERE, 'status', '--server', urls, '--json'))).toMatchObject({
+      error: { code: 'NOT_READY', message: expect.stringContaining('the disk is gone') },
+      ready: false,
+      servers: [
+        { url: NOWHERE.url, code: 'UNREACHABLE' },
+        { url: server.url, ready: false, code: 'NOT_READY', details: { store: { status: 'down' } } },
+      ],
+    });
   });
 });
 

@@ -140,7 +140,7 @@ describe('holdfast run', () => {
   });
 
   it('says which server does not answer, and how to start one', async () => {
-    const run = await holdfast(NOWHERE, 'status');
+    const run = await holdfast(NOWHERE, 'locks');
     expect(run).toMatchObject({ code: 69, stdout: '' });
     expect(run.stderr).toContain('http://127.0.0.1:1/');
     expect(run.stderr).toContain('holdfast serve');
