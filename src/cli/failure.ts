@@ -6,9 +6,9 @@ import {
   QueueFullError,
   RefusedError,
   UnavailableError,
-  WaitTimeoutError,
 } from '../client/index.js';
 import { EXIT } from './exit-codes.js';
+import { NotGranted } from './run/lock-wait.js';
 import { Interrupted } from './run/signals.js';
 
 /** Something that was asked for in a way that cannot be done. */
@@ -61,7 +61,7 @@ function exitCodeOf(error: unknown): number {
   if (error instanceof Interrupted) return error.exitCode;
   if (error instanceof UsageError || error instanceof BadRequestError) return EXIT.usage;
   if (error instanceof HoldLostError) return EXIT.holdLost;
-  if (error instanceof WaitTimeoutError || error instanceof QueueFullError) return EXIT.tryAgain;
+  if (error instanceof NotGranted || error instanceof QueueFullError) return EXIT.tryAgain;
   if (error instanceof RefusedError && error.code === 'LOCK_HELD') return EXIT.tryAgain;
   if (error instanceof NotReadyError) return EXIT.unreachable;
   if (error instanceof UnavailableError || error instanceof ProtocolError) return EXIT.unreachable;

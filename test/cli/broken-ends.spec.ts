@@ -63,7 +63,8 @@ it('a server may be named with any number of slashes at its end', async () => {
 it('run --wait 0 does not wait, and leaves no trace', async () => {
   const server = await TestServer.start();
   await server.post('/lock', { type: 'update', resource_id: 'site', node_id: 'n1' });
-  const { code, stdout } = await holdfast(server, 'run', ...KEY, '--wait', '0', '--', 'echo', 'no');
+  const { code, stdout, stderr } = await holdfast(server, 'run', ...KEY, '--wait', '0', '--', 'echo', 'no');
   expect({ code, stdout }).toEqual({ code: 75, stdout: '' });
+  expect(stderr).toMatch(/^update site is held by n1 for \d+ s: --wait 0 does not queue for it\.\n$/);
   expect((await server.get('/locks')).body.locks).toMatchObject([{ held: true, queue_length: 0 }]);
 });

@@ -71,6 +71,7 @@ async function run(command: string[], options: RunOptions): Promise<void> {
       killAfterMs: killAfter,
       waitMs: wait,
       stdout: json ? 2 : 'inherit',
+      say: json ? () => undefined : note,
     },
     request,
     command,
