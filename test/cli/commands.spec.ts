@@ -138,8 +138,8 @@ describe('holdfast release', () => {
 
   it.each([
     ['without --force', ['--yes'], 2, 'only with --force'],
-    ['where nobody can be asked, without --yes', ['--force'], 1, 'say --yes'],
-    ['for another token', ['--force', '--yes', '--token', '1'], 1, ''],
+    ['where nobody can be asked, without --yes', ['--force'], 2, 'say --yes'],
+    ['for another token', ['--force', '--yes', '--token', '1'], 1, 'update site is held by n1 with token '],
   ])('changes nothing %s', async (_, options, code, why) => {
     const server = await held();
     const answer = await holdfast(server, 'release', ...KEY, ...options);
@@ -149,20 +149,14 @@ describe('holdfast release', () => {
   });
 });
 
-it('holdfast release says so when there is nothing to take away', async () => {
+it('holdfast release says so in the same words to people and programs when there is nothing to take away', async () => {
   const server = await held();
-  const answer = await holdfast(
-    server,
-    'release',
-    '--type',
-    'pull',
-    '--resource',
-    'free',
-    '--force',
-    '--yes',
-  );
-  expect(answer).toMatchObject({ code: 1, stdout: '' });
-  expect(answer.stderr).toContain('Nobody holds pull free: there is nothing to take away.');
+  const args = ['release', '--type', 'pull', '--resource', 'free', '--force', '--yes'];
+  const message = 'Nobody holds pull free: there is nothing to take away.';
+  expect(await holdfast(server, ...args)).toEqual({ code: 1, stdout: '', stderr: `${message}\n` });
+  const answer = await holdfast(server, ...args, '--json');
+  expect(answer.code).toBe(1);
+  expect(json(answer)).toEqual({ error: { code: 'LOCK_NOT_FOUND', message } });
 });
 
 describe('holdfast watch', () => {

@@ -15,6 +15,7 @@ describe('holdfast', () => {
     [['status', '--server', 'ftp://x']],
     [['locks', '--limit', 'many']],
     [['refs', 'show']],
+    [['release', ...KEY, '--force']],
   ])('exits with 2 and runs nothing for %j', async (args: string[]) => {
     const answer = await holdfast(NOWHERE, ...args);
     expect(answer).toMatchObject({ code: 2, stdout: '' });
@@ -24,6 +25,12 @@ describe('holdfast', () => {
   it('tells programs what was wrong, too', async () => {
     expect(json(await holdfast(NOWHERE, 'locks', '--frobnicate', '--json'))).toEqual({
       error: { code: 'USAGE', message: "unknown option '--frobnicate'" },
+    });
+  });
+
+  it('tells programs that nobody can be asked', async () => {
+    expect(json(await holdfast(NOWHERE, 'release', ...KEY, '--force', '--json'))).toMatchObject({
+      error: { code: 'USAGE', message: expect.stringContaining('say --yes') },
     });
   });
 

@@ -82,6 +82,7 @@ describe('a wait that is over', () => {
     [0, QUEUED, `update site is ${held}: --wait 0 does not queue for it.`],
     [500, QUEUED, `update site was not granted within 500 ms: ${held}; the queue was left.`],
     [0, FREE, 'update site was held: --wait 0 does not queue for it.'],
+    [500, { ...QUEUED, acquired: true }, 'update site was not granted within 500 ms; the queue was left.'],
     [500, FREE, 'update site was not granted within 500 ms; the queue was left.'],
   ])('of %i ms names the holder, if there is one', async (waitMs, status, message) => {
     const { wait } = scene(async () => status);
