@@ -8,6 +8,7 @@ import {
   UnavailableError,
 } from '../client/index.js';
 import { EXIT } from './exit-codes.js';
+import { refusalWords } from './refusal-words.js';
 import { NotGranted } from './run/lock-wait.js';
 import { Interrupted } from './run/signals.js';
 
@@ -53,6 +54,7 @@ export function failureOf(error: unknown): Failure {
 
 function messageOf(error: unknown): string {
   if (isUnreachable(error)) return unreachable(error);
+  if (error instanceof RefusedError) return refusalWords(error);
   const { message = String(error) } = error as { message?: string };
   return isStranger(error) ? stranger(message) : message;
 }
