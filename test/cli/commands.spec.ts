@@ -112,19 +112,40 @@ describe('holdfast locks', () => {
 });
 
 describe('holdfast refs', () => {
+  const LAYER = ['--resource', 'layer'];
+  const N1 = [...LAYER, '--node', 'n1'];
+
   it('adds, shows and releases', async () => {
     const server = await TestServer.start();
-    const layer = ['--resource', 'layer'];
-    expect((await holdfast(server, 'refs', 'add', ...layer, '--node', 'n1')).stdout).toContain(
-      'used by 1 node',
+    const say = async (...args: string[]) => (await holdfast(server, 'refs', ...args)).stdout;
+    expect(await say('add', ...N1)).toBe('n1 is counted\nlayer is used by 1 node\n');
+    expect(await say('add', ...N1)).toBe('n1 was counted already\nlayer is used by 1 node\n');
+    expect(await say('show', ...LAYER)).toMatch(/^layer is used by 1 node\n {2}n1 {2}since 20/);
+    expect(await say('release', ...N1)).toBe(
+      'n1 is no longer counted\nNobody is counted as a user of layer\n',
     );
-    expect((await holdfast(server, 'refs', 'show', ...layer)).stdout).toMatch(
-      /^layer .* 1 node\n {2}n1 {2}since 20/,
-    );
-    const shown = await holdfast(server, 'refs', 'show', ...layer, '--json');
-    expect(json(shown)).toMatchObject({ count: 1, nodes: [{ node_id: 'n1' }] });
-    const released = await holdfast(server, 'refs', 'release', ...layer, '--node', 'n1', '--json');
-    expect(json(released)).toMatchObject({ count: 0 });
+    expect(await say('show', ...LAYER)).toBe('Nobody is counted as a user of layer\n');
+  });
+
+  it('says so when the node that is released was not counted', async () => {
+    const server = await TestServer.start();
+    await holdfast(server, 'refs', 'add', ...N1);
+    const typo = ['refs', 'release', ...LAYER, '--node', 'n2'];
+    expect(await holdfast(server, ...typo)).toEqual({
+      code: 0,
+      stdout: 'n2 was not counted: nothing was released\nlayer is used by 1 node\n',
+      stderr: '',
+    });
+    expect(json(await holdfast(server, ...typo, '--json'))).toMatchObject({ count: 1, was_counted: false });
+  });
+
+  it('tells programs, too', async () => {
+    const server = await TestServer.start();
+    const tell = async (name: string, ...args: string[]) =>
+      json(await holdfast(server, 'refs', name, ...args, '--json'));
+    expect(await tell('add', ...N1)).toMatchObject({ count: 1, was_counted: false });
+    expect(await tell('show', ...LAYER)).toMatchObject({ count: 1, nodes: [{ node_id: 'n1' }] });
+    expect(await tell('release', ...N1)).toMatchObject({ count: 0, was_counted: true });
   });
 });
 
