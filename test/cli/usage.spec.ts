@@ -54,6 +54,26 @@ describe('holdfast', () => {
     }
   });
 
+  it.each([
+    [['run'], ['--type', '--resource']],
+    [['release'], ['--type', '--resource', '--force']],
+    [['refs', 'show'], ['--resource']],
+    [['refs', 'add'], ['--resource']],
+    [['refs', 'release'], ['--resource']],
+    [['containerd-plugin'], ['--address', '--root']],
+    [['status'], []],
+  ])('marks in the help of %j what cannot be left out', async (command, required) => {
+    const { stdout } = await holdfast(NOWHERE, ...command, '--help');
+    const options = stdout.split(/\n(?= {2}-|\n)/).map((text) => text.trim().replace(/\s+/g, ' '));
+    const marked = options.filter((text) => text.endsWith('(required)'));
+    expect(marked.map((text) => text.split(' ')[0])).toEqual(required);
+  });
+
+  it('says in the help of run how to ask without queueing', async () => {
+    const { stdout } = await holdfast(NOWHERE, 'run', '--help');
+    expect(stdout.replace(/\s+/g, ' ')).toContain('0: ask once and do not queue');
+  });
+
   it('knows its version', async () => {
     const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
     expect((await holdfast(NOWHERE, '--version')).stdout).toBe(`${version}\n`);

@@ -39,7 +39,7 @@ export function releaseCommand(): Command {
   return withKey(
     serverCommand('release', 'Take a lock away from its holder: the next in line is served', examples),
   )
-    .option('--force', 'needed: whoever holds it is not asked, and may still be working')
+    .option('--force', 'whoever holds it is not asked, and may still be working (required)')
     .option('--yes', 'do not ask for confirmation; needed where nobody can be asked')
     .option('--reason <text>', 'told to whoever follows the events, and logged', 'released by hand')
     .option('--token <number>', 'only the hold with this token', integer(1, Number.MAX_SAFE_INTEGER))
