@@ -17,7 +17,7 @@ Exit codes:
   0    done (run: the command succeeded, or was skipped)
   1    refused by the server, or failed
   2    wrong usage
-  69   no server answers
+  69   no server answers, or none that can take requests now
   70   run: the hold was lost, the command was stopped
   75   held, full, or the wait is over: try again later
   126  run: the command is not executable

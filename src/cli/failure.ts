@@ -1,15 +1,15 @@
 import { CommanderError } from 'commander';
 import {
   BadRequestError,
-  type HoldfastError,
   HoldLostError,
   ProtocolError,
   QueueFullError,
   RefusedError,
   UnavailableError,
-  WaitTimeoutError,
 } from '../client/index.js';
 import { EXIT } from './exit-codes.js';
+import { refusalWords } from './refusal-words.js';
+import { NotGranted } from './run/lock-wait.js';
 import { Interrupted } from './run/signals.js';
 
 /** Something that was asked for in a way that cannot be done. */
@@ -18,21 +18,43 @@ export class UsageError extends Error {
   readonly code = 'USAGE';
 }
 
+/** There are servers, and none can take requests. */
+export class NotReadyError extends Error {
+  override readonly name = 'NotReadyError';
+
+  constructor(
+    readonly code: string,
+    message: string,
+    /** What programs are told beside the error. */
+    readonly document: object,
+  ) {
+    super(message);
+  }
+}
+
 /** How a command ends that could not do what it was there for. */
 export interface Failure {
   readonly exitCode: number;
   readonly code: string;
   readonly message: string;
+  /** Beside the error, where there is more to tell. */
+  readonly document?: object;
 }
+
+/** Where nothing answers that is Holdfast. */
+export const FIND_A_SERVER =
+  'Start one with "holdfast serve", or name another with --server or HOLDFAST_URL.';
 
 export function failureOf(error: unknown): Failure {
   if (error instanceof CommanderError) return failureOf(new UsageError(error.message.replace('error: ', '')));
   const { code = 'FAILED' } = error as { code?: string };
-  return { exitCode: exitCodeOf(error), code, message: messageOf(error) };
+  const document = error instanceof NotReadyError ? error.document : undefined;
+  return { exitCode: exitCodeOf(error), code, message: messageOf(error), ...(document && { document }) };
 }
 
 function messageOf(error: unknown): string {
   if (isUnreachable(error)) return unreachable(error);
+  if (error instanceof RefusedError) return refusalWords(error);
   const { message = String(error) } = error as { message?: string };
   return isStranger(error) ? stranger(message) : message;
 }
@@ -41,14 +63,15 @@ function exitCodeOf(error: unknown): number {
   if (error instanceof Interrupted) return error.exitCode;
   if (error instanceof UsageError || error instanceof BadRequestError) return EXIT.usage;
   if (error instanceof HoldLostError) return EXIT.holdLost;
-  if (error instanceof WaitTimeoutError || error instanceof QueueFullError) return EXIT.tryAgain;
+  if (error instanceof NotGranted || error instanceof QueueFullError) return EXIT.tryAgain;
   if (error instanceof RefusedError && error.code === 'LOCK_HELD') return EXIT.tryAgain;
+  if (error instanceof NotReadyError) return EXIT.unreachable;
   if (error instanceof UnavailableError || error instanceof ProtocolError) return EXIT.unreachable;
   return EXIT.failed;
 }
 
 /** Somebody answers who is not Holdfast: it has a code of its own for everything. */
-function isStranger(error: unknown): boolean {
+export function isStranger(error: unknown): boolean {
   return (
     error instanceof ProtocolError || (error instanceof UnavailableError && error.code.startsWith('HTTP_'))
   );
@@ -58,19 +81,18 @@ function stranger(message: string): string {
   return `${message}.\nSomething that is not Holdfast answers there: name another with --server or HOLDFAST_URL.`;
 }
 
-function isUnreachable(error: unknown): error is HoldfastError {
+export function isUnreachable(error: unknown): error is UnavailableError {
   return error instanceof UnavailableError && error.code === 'UNREACHABLE';
 }
 
-function unreachable({ attempts }: HoldfastError): string {
+function unreachable({ attempts }: UnavailableError): string {
   const causes = new Map(attempts.map(({ url, cause }) => [url, causeOf(cause)]));
   const tried = [...causes].map(([url, cause]) => `${url} (${cause})`).join(', ');
-  return `No Holdfast server answers at ${tried}.
-Start one with "holdfast serve", or name another with --server or HOLDFAST_URL.`;
+  return `No Holdfast server answers at ${tried}.\n${FIND_A_SERVER}`;
 }
 
 /** `connect ECONNREFUSED 127.0.0.1:8086` and the like; where several addresses were tried, the error has only a code. */
-function causeOf(cause: unknown): string {
+export function causeOf(cause: unknown): string {
   const { message, code } = (cause ?? {}) as { message?: string; code?: string };
   return message || code || 'no answer';
 }

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { Command } from 'commander';
+import { Command, Help, type Option } from 'commander';
 import { containerdPluginCommand } from './commands/containerd-plugin.js';
 import { demoCommand } from './commands/demo.js';
 import { locksCommand } from './commands/locks.js';
@@ -37,13 +37,22 @@ export function holdfast(): Command {
     demoCommand(),
   ];
   for (const command of commands) program.addCommand(command);
-  throwInsteadOfExit(program);
+  configure(program);
   return program;
 }
 
-function throwInsteadOfExit(command: Command): void {
-  command.exitOverride().showHelpAfterError('(--help shows what there is)');
-  for (const part of command.commands) throwInsteadOfExit(part);
+/** Commands inherit nothing from the program that they are added to. */
+function configure(command: Command): void {
+  command
+    .exitOverride()
+    .showHelpAfterError('(--help shows what there is)')
+    .configureHelp({ optionDescription: descriptionOf });
+  for (const part of command.commands) configure(part);
+}
+
+function descriptionOf(this: Help, option: Option): string {
+  const description = Help.prototype.optionDescription.call(this, option);
+  return option.mandatory ? `${description} (required)` : description;
 }
 
 function version(): string {

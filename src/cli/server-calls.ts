@@ -1,7 +1,7 @@
 import { successBody } from '../client/answers.js';
 import { Caller } from '../client/caller.js';
 import { SystemClock } from '../client/clock.js';
-import { type Json } from '../client/reply.js';
+import { type Json, type Reply } from '../client/reply.js';
 import { Retries } from '../client/retries.js';
 import { Transport } from '../client/transport.js';
 
@@ -37,12 +37,17 @@ export class ServerCalls {
     return this.call('POST', path, JSON.stringify(body));
   }
 
+  /** Whatever it is. */
+  reply(method: string, path: string, body?: string): Promise<Reply> {
+    return this.caller.call(method, path, body);
+  }
+
   close(): Promise<void> {
     return this.transport.close();
   }
 
   private async call(method: string, path: string, body?: string): Promise<Json> {
-    const reply = await this.caller.call(method, path, body);
+    const reply = await this.reply(method, path, body);
     return successBody(reply, { method, path, ...(body !== undefined && { body }) });
   }
 }

@@ -44,10 +44,14 @@ it.each([404, 501])('says that a server that answers %i in its own way is not Ho
     headers: { 'content-type': 'text/html' },
     body: '<html>',
   }));
+  const locks = await holdfast(server, 'locks');
+  expect(locks.code).toBe(69);
+  expect(locks.stderr).toContain(`${server.url}/ answered ${status}`);
+  expect(locks.stderr).toContain('Something that is not Holdfast answers there');
   const { code, stderr } = await holdfast(server, 'status');
   expect(code).toBe(69);
-  expect(stderr).toContain(`${server.url}/ answered ${status}`);
-  expect(stderr).toContain('Something that is not Holdfast answers there');
+  expect(stderr).toContain(`${server.url} is not Holdfast: something else answered ${status}\n`);
+  expect(stderr).toContain('name another with --server');
 });
 
 it('a server may be named with any number of slashes at its end', async () => {
@@ -59,7 +63,8 @@ it('a server may be named with any number of slashes at its end', async () => {
 it('run --wait 0 does not wait, and leaves no trace', async () => {
   const server = await TestServer.start();
   await server.post('/lock', { type: 'update', resource_id: 'site', node_id: 'n1' });
-  const { code, stdout } = await holdfast(server, 'run', ...KEY, '--wait', '0', '--', 'echo', 'no');
+  const { code, stdout, stderr } = await holdfast(server, 'run', ...KEY, '--wait', '0', '--', 'echo', 'no');
   expect({ code, stdout }).toEqual({ code: 75, stdout: '' });
+  expect(stderr).toMatch(/^update site is held by n1 for \d+ s: --wait 0 does not queue for it\.\n$/);
   expect((await server.get('/locks')).body.locks).toMatchObject([{ held: true, queue_length: 0 }]);
 });

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { StoreError } from '../../src/stores/store.error.js';
 import { TestServer, until } from '../support/server-bootstrap.js';
+import { KeptStore } from '../support/server-store.js';
+import { SimulatedClock } from '../support/simulated-clock.js';
 import { holdfast, json, NOWHERE, serverProcess, SLOW_MS, start } from './setup.js';
 
 const KEY = ['--type', 'update', '--resource', 'site'];
@@ -47,10 +50,42 @@ describe('holdfast status', () => {
     expect(json(answer)).toMatchObject({ error: { code: 'UNREACHABLE' } });
   });
 
-  it('asks the next server when the first does not answer', async () => {
+  it('tells of each server how it stands; one that is ready is enough', async () => {
     const server = await held();
     const urls = `${NOWHERE.url}, ${server.url}`;
-    expect(await holdfast(NOWHERE, 'status', '--server', urls)).toMatchObject({ code: 0 });
+    const { code, stdout } = await holdfast(NOWHERE, 'status', '--server', urls);
+    expect(code).toBe(0);
+    expect(stdout).toBe(
+      `${NOWHERE.url} does not answer: connect ECONNREFUSED 127.0.0.1:1\n` +
+        `${server.url} is ready\n  held     1\n  waiting  1\n`,
+    );
+    expect(json(await holdfast(NOWHERE, 'status', '--server', urls, '--json'))).toMatchObject({
+      ready: true,
+      servers: [
+        { url: NOWHERE.url, ready: false, code: 'UNREACHABLE' },
+        { url: server.url, ready: true },
+      ],
+      held: 1,
+    });
+  });
+
+  it('says why a server is not ready', async () => {
+    const store = new KeptStore(new SimulatedClock());
+    const server = await TestServer.with().over(store).start();
+    store.onGet = () => Promise.reject(new StoreError('STORE_UNAVAILABLE', 'get', 'the disk is gone'));
+    const plain = await holdfast(server, 'status');
+    expect(plain).toMatchObject({ code: 69, stdout: '' });
+    expect(plain.stderr).toMatch(`${server.url} is not ready: store: `);
+    expect(plain.stderr).toContain('the disk is gone\n');
+    const urls = `${NOWHERE.url},${server.url}`;
+    expect(json(await holdfast(NOWHERE, 'status', '--server', urls, '--json'))).toMatchObject({
+      error: { code: 'NOT_READY', message: expect.stringContaining('the disk is gone') },
+      ready: false,
+      servers: [
+        { url: NOWHERE.url, code: 'UNREACHABLE' },
+        { url: server.url, ready: false, code: 'NOT_READY', details: { store: { status: 'down' } } },
+      ],
+    });
   });
 });
 
@@ -77,19 +112,40 @@ describe('holdfast locks', () => {
 });
 
 describe('holdfast refs', () => {
+  const LAYER = ['--resource', 'layer'];
+  const N1 = [...LAYER, '--node', 'n1'];
+
   it('adds, shows and releases', async () => {
     const server = await TestServer.start();
-    const layer = ['--resource', 'layer'];
-    expect((await holdfast(server, 'refs', 'add', ...layer, '--node', 'n1')).stdout).toContain(
-      'used by 1 node',
+    const say = async (...args: string[]) => (await holdfast(server, 'refs', ...args)).stdout;
+    expect(await say('add', ...N1)).toBe('n1 is counted\nlayer is used by 1 node\n');
+    expect(await say('add', ...N1)).toBe('n1 was counted already\nlayer is used by 1 node\n');
+    expect(await say('show', ...LAYER)).toMatch(/^layer is used by 1 node\n {2}n1 {2}since 20/);
+    expect(await say('release', ...N1)).toBe(
+      'n1 is no longer counted\nNobody is counted as a user of layer\n',
     );
-    expect((await holdfast(server, 'refs', 'show', ...layer)).stdout).toMatch(
-      /^layer .* 1 node\n {2}n1 {2}since 20/,
-    );
-    const shown = await holdfast(server, 'refs', 'show', ...layer, '--json');
-    expect(json(shown)).toMatchObject({ count: 1, nodes: [{ node_id: 'n1' }] });
-    const released = await holdfast(server, 'refs', 'release', ...layer, '--node', 'n1', '--json');
-    expect(json(released)).toMatchObject({ count: 0 });
+    expect(await say('show', ...LAYER)).toBe('Nobody is counted as a user of layer\n');
+  });
+
+  it('says so when the node that is released was not counted', async () => {
+    const server = await TestServer.start();
+    await holdfast(server, 'refs', 'add', ...N1);
+    const typo = ['refs', 'release', ...LAYER, '--node', 'n2'];
+    expect(await holdfast(server, ...typo)).toEqual({
+      code: 0,
+      stdout: 'n2 was not counted: nothing was released\nlayer is used by 1 node\n',
+      stderr: '',
+    });
+    expect(json(await holdfast(server, ...typo, '--json'))).toMatchObject({ count: 1, was_counted: false });
+  });
+
+  it('tells programs, too', async () => {
+    const server = await TestServer.start();
+    const tell = async (name: string, ...args: string[]) =>
+      json(await holdfast(server, 'refs', name, ...args, '--json'));
+    expect(await tell('add', ...N1)).toMatchObject({ count: 1, was_counted: false });
+    expect(await tell('show', ...LAYER)).toMatchObject({ count: 1, nodes: [{ node_id: 'n1' }] });
+    expect(await tell('release', ...N1)).toMatchObject({ count: 0, was_counted: true });
   });
 });
 
@@ -103,8 +159,8 @@ describe('holdfast release', () => {
 
   it.each([
     ['without --force', ['--yes'], 2, 'only with --force'],
-    ['where nobody can be asked, without --yes', ['--force'], 1, 'say --yes'],
-    ['for another token', ['--force', '--yes', '--token', '1'], 1, ''],
+    ['where nobody can be asked, without --yes', ['--force'], 2, 'say --yes'],
+    ['for another token', ['--force', '--yes', '--token', '1'], 1, 'update site is held by n1 with token '],
   ])('changes nothing %s', async (_, options, code, why) => {
     const server = await held();
     const answer = await holdfast(server, 'release', ...KEY, ...options);
@@ -114,20 +170,14 @@ describe('holdfast release', () => {
   });
 });
 
-it('holdfast release says so when there is nothing to take away', async () => {
+it('holdfast release says so in the same words to people and programs when there is nothing to take away', async () => {
   const server = await held();
-  const answer = await holdfast(
-    server,
-    'release',
-    '--type',
-    'pull',
-    '--resource',
-    'free',
-    '--force',
-    '--yes',
-  );
-  expect(answer).toMatchObject({ code: 1, stdout: '' });
-  expect(answer.stderr).toContain('Nobody holds pull free: there is nothing to take away.');
+  const args = ['release', '--type', 'pull', '--resource', 'free', '--force', '--yes'];
+  const message = 'Nobody holds pull free: there is nothing to take away.';
+  expect(await holdfast(server, ...args)).toEqual({ code: 1, stdout: '', stderr: `${message}\n` });
+  const answer = await holdfast(server, ...args, '--json');
+  expect(answer.code).toBe(1);
+  expect(json(answer)).toEqual({ error: { code: 'LOCK_NOT_FOUND', message } });
 });
 
 describe('holdfast watch', () => {

@@ -37,5 +37,8 @@ describe('holdfast demo', () => {
     expect(stdout).toContain('crashed in the middle of layer 5');
     expect(stdout).toMatch(/^saved +\d+ +\d/m);
     expect(stdout).not.toContain('\u001B');
+    const without = Number(/^without Holdfast +(\d+)/m.exec(stdout)![1]);
+    const [, counted, unheard = 0] = /counts (\d+) uses of them(?:, (\d+) more)?/.exec(stdout)!;
+    expect(Number(counted) - Number(unheard)).toBe(without);
   });
 });

@@ -96,8 +96,21 @@ describe('holdfast run', () => {
     await server.post('/lock', { type: 'update', resource_id: 'site', node_id: 'other' });
     const run = await holdfast(server, 'run', ...KEY, '--wait', '200', '--json', '--', 'echo', 'never');
     expect(run.code).toBe(75);
-    expect(json(run)).toMatchObject({ error: { code: 'WAIT_TIMEOUT' } });
+    const message =
+      /^update site was not granted within 200 ms: held by other for \d s; the queue was left\.$/;
+    expect(json(run)).toEqual({ error: { code: 'WAIT_TIMEOUT', message: expect.stringMatching(message) } });
     expect((await server.get('/locks')).body.locks).toMatchObject([{ queue_length: 0 }]);
+  });
+
+  it('says for whom it waits', async () => {
+    const server = await TestServer.start();
+    await server.post('/lock', { type: 'update', resource_id: 'site', node_id: 'other' });
+    const run = start(server, ['run', ...KEY, '--', 'echo', 'mine']);
+    await until(() => run.stderr !== '', SLOW_MS);
+    await server.post('/unlock', { type: 'update', resource_id: 'site', node_id: 'other', error: 'no' });
+    const { code, stderr } = await run.finished;
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/^Waiting for update site: held by other for \d+ s, position 1\n$/);
   });
 
   it('exits with 1 when it is refused', async () => {
@@ -140,7 +153,7 @@ describe('holdfast run', () => {
   });
 
   it('says which server does not answer, and how to start one', async () => {
-    const run = await holdfast(NOWHERE, 'status');
+    const run = await holdfast(NOWHERE, 'locks');
     expect(run).toMatchObject({ code: 69, stdout: '' });
     expect(run.stderr).toContain('http://127.0.0.1:1/');
     expect(run.stderr).toContain('holdfast serve');

@@ -15,6 +15,7 @@ describe('holdfast', () => {
     [['status', '--server', 'ftp://x']],
     [['locks', '--limit', 'many']],
     [['refs', 'show']],
+    [['release', ...KEY, '--force']],
   ])('exits with 2 and runs nothing for %j', async (args: string[]) => {
     const answer = await holdfast(NOWHERE, ...args);
     expect(answer).toMatchObject({ code: 2, stdout: '' });
@@ -24,6 +25,12 @@ describe('holdfast', () => {
   it('tells programs what was wrong, too', async () => {
     expect(json(await holdfast(NOWHERE, 'locks', '--frobnicate', '--json'))).toEqual({
       error: { code: 'USAGE', message: "unknown option '--frobnicate'" },
+    });
+  });
+
+  it('tells programs that nobody can be asked', async () => {
+    expect(json(await holdfast(NOWHERE, 'release', ...KEY, '--force', '--json'))).toMatchObject({
+      error: { code: 'USAGE', message: expect.stringContaining('say --yes') },
     });
   });
 
@@ -45,6 +52,26 @@ describe('holdfast', () => {
       expect(help.stdout).toContain(`\n  ${command} `);
       expect((await holdfast(NOWHERE, command, '--help')).stdout).toContain(`Examples:\n  $ `);
     }
+  });
+
+  it.each([
+    [['run'], ['--type', '--resource']],
+    [['release'], ['--type', '--resource', '--force']],
+    [['refs', 'show'], ['--resource']],
+    [['refs', 'add'], ['--resource']],
+    [['refs', 'release'], ['--resource']],
+    [['containerd-plugin'], ['--address', '--root']],
+    [['status'], []],
+  ])('marks in the help of %j what cannot be left out', async (command, required) => {
+    const { stdout } = await holdfast(NOWHERE, ...command, '--help');
+    const options = stdout.split(/\n(?= {2}-|\n)/).map((text) => text.trim().replace(/\s+/g, ' '));
+    const marked = options.filter((text) => text.endsWith('(required)'));
+    expect(marked.map((text) => text.split(' ')[0])).toEqual(required);
+  });
+
+  it('says in the help of run how to ask without queueing', async () => {
+    const { stdout } = await holdfast(NOWHERE, 'run', '--help');
+    expect(stdout.replace(/\s+/g, ' ')).toContain('0: ask once and do not queue');
   });
 
   it('knows its version', async () => {

@@ -2,8 +2,8 @@ import { type Command } from 'commander';
 import { command } from '../command.js';
 import { noBoard, textBoard } from '../demo/board.js';
 import { demo, type DemoResult } from '../demo/demo.js';
-import { size } from '../demo/image.js';
-import { painter, print, printJson, table } from '../output.js';
+import { summary } from '../demo/summary.js';
+import { print, printJson } from '../output.js';
 
 interface DemoOptions {
   readonly fast?: boolean;
@@ -42,24 +42,4 @@ function documentOf({ nodes, image, ledger, references, seconds }: DemoResult): 
     saved: ledger.saved,
     seconds: Number(seconds.toFixed(2)),
   };
-}
-
-function summary({ ledger, image, references, seconds, nodes }: DemoResult): string {
-  const { with: used, without, saved, interrupted, completed } = ledger;
-  const percent = Math.round((100 * saved.bytes) / without.bytes);
-  const uses = [...references.values()].reduce((sum, count) => sum + count, 0);
-  const dead = nodes.filter(({ isDead }) => isDead).length;
-  const rows = [
-    ['', 'downloads', 'bytes'],
-    ['without Holdfast', String(without.downloads), size(without.bytes)],
-    ['with Holdfast', String(used.downloads), size(used.bytes)],
-    ['saved', String(saved.downloads), `${size(saved.bytes)} (${percent} %)`],
-  ];
-  const lines = table(rows).split('\n');
-  lines.push(painter(process.stdout)('bold', lines.pop()!));
-  return `
-${lines.join('\n')}
-
-${dead} of ${nodes.length} nodes crashed, ${interrupted} downloads were cut short, ${completed} completed the ${image.length} layers.
-The server counts ${uses} uses of them. ${seconds.toFixed(1)} s, with real locks and simulated bytes.`;
 }

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { type Json } from '../../client/reply.js';
 import { serverCommand, type ServerOptions, withExamples, withNode } from '../command.js';
 import { facts, print, printJson } from '../output.js';
 import { asking } from '../server-calls.js';
@@ -40,20 +41,36 @@ function changeCommand(name: 'add' | 'release', description: string): Command {
 async function show({ server, json, resource }: ResourceOptions): Promise<void> {
   const answer = await asking(server, (calls) => calls.get('/refcounts', { resource_id: resource }));
   if (json) return printJson(answer);
-  const nodes = answer['nodes'] as { node_id: string; since?: string }[];
-  print(used(resource, nodes.length));
+  const nodes = usersIn(answer);
+  print(users(resource, nodes.length));
   if (nodes.length > 0)
     print(facts(nodes.map(({ node_id: node, since }) => [node, since ? `since ${since}` : ''])));
 }
 
+/** The server counts a node once and releases what is not counted without a word: looking first shows a slip. */
 async function change(name: 'add' | 'release', options: ReferenceOptions): Promise<void> {
   const { server, json, resource, node } = options;
   const body = { resource_id: resource, node_id: node };
-  const answer = await asking(server, (calls) => calls.post(`/refcounts/${name}`, body));
-  if (json) printJson(answer);
-  else print(used(resource, Number(answer['count'])));
+  await asking(server, async (calls) => {
+    const before = usersIn(await calls.get('/refcounts', { resource_id: resource }));
+    const wasCounted = before.some(({ node_id: user }) => user === node);
+    const answer = await calls.post(`/refcounts/${name}`, body);
+    if (json) printJson({ ...answer, was_counted: wasCounted });
+    else print(`${node} ${became(name, wasCounted)}\n${users(resource, Number(answer['count']))}`);
+  });
 }
 
-function used(resource: string, count: number): string {
-  return `${resource} is used by ${count === 1 ? '1 node' : `${count} nodes`}${count > 0 ? '' : ': it may be deleted'}`;
+function became(name: 'add' | 'release', wasCounted: boolean): string {
+  if (name === 'add') return wasCounted ? 'was counted already' : 'is counted';
+  return wasCounted ? 'is no longer counted' : 'was not counted: nothing was released';
+}
+
+function usersIn({ nodes }: Json): readonly { node_id: string; since?: string }[] {
+  return nodes as { node_id: string; since?: string }[];
+}
+
+/** Only what is counted: a resource without users may be unknown, or about to have one. */
+function users(resource: string, count: number): string {
+  if (count === 0) return `Nobody is counted as a user of ${resource}`;
+  return `${resource} is used by ${count === 1 ? '1 node' : `${count} nodes`}`;
 }

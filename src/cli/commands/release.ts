@@ -19,6 +19,18 @@ interface Holder {
   readonly token: number;
 }
 
+/** What was to be taken away is not there; the codes are the server's. */
+class NothingTaken extends Error {
+  override readonly name = 'NothingTaken';
+
+  constructor(
+    readonly code: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
 export function releaseCommand(): Command {
   const examples = [
     'holdfast release --type pull --resource sha256:4f4e --force',
@@ -27,32 +39,41 @@ export function releaseCommand(): Command {
   return withKey(
     serverCommand('release', 'Take a lock away from its holder: the next in line is served', examples),
   )
-    .option('--force', 'needed: whoever holds it is not asked, and may still be working')
-    .option('--yes', 'do not ask for confirmation')
+    .option('--force', 'whoever holds it is not asked, and may still be working (required)')
+    .option('--yes', 'do not ask for confirmation; needed where nobody can be asked')
     .option('--reason <text>', 'told to whoever follows the events, and logged', 'released by hand')
     .option('--token <number>', 'only the hold with this token', integer(1, Number.MAX_SAFE_INTEGER))
     .action(release);
 }
 
 async function release(options: ReleaseOptions): Promise<void> {
-  const { server, json, type, resource, reason, yes, token } = options;
+  const { server, json, type, resource, reason, yes } = options;
   if (!options.force) throw new UsageError('A lock is taken from its holder only with --force.');
+  if (!yes && !process.stdin.isTTY)
+    throw new UsageError('Nobody can be asked for confirmation here: say --yes to take the lock away.');
   await asking(server, async (calls) => {
     const key = { type, resource_id: resource };
-    const holder = (await calls.get('/lock/status', key))['holder'] as Holder | undefined;
-    if (!holder && !json) throw new Error(`Nobody holds ${type} ${resource}: there is nothing to take away.`);
-    if (holder && !yes)
+    const status = await calls.get('/lock/status', key);
+    const holder = holderToRelease(status['holder'] as Holder | undefined, options);
+    if (!yes)
       await confirm(`${holder.node_id} has held ${type} ${resource} for ${since(holder.acquired_at)}.`);
     // Only the hold that was seen: another may have begun while somebody thought about it.
-    const answer = await calls.post('/locks/release', { ...key, reason, token: token ?? holder?.token });
+    const answer = await calls.post('/locks/release', { ...key, reason, token: holder.token });
     if (json) printJson({ ...key, ...answer });
     else print(`${type} ${resource}: ${String(answer['message'])}`);
   });
 }
 
+function holderToRelease(holder: Holder | undefined, { type, resource, token }: ReleaseOptions): Holder {
+  const key = `${type} ${resource}`;
+  if (!holder)
+    throw new NothingTaken('LOCK_NOT_FOUND', `Nobody holds ${key}: there is nothing to take away.`);
+  if (token === undefined || token === holder.token) return holder;
+  const held = `${key} is held by ${holder.node_id} with token ${holder.token}`;
+  throw new NothingTaken('STALE_TOKEN', `${held}, not ${token}: nothing was taken away.`);
+}
+
 async function confirm(situation: string): Promise<void> {
-  if (!process.stdin.isTTY)
-    throw new Error(`${situation} Nobody can be asked here: say --yes to take it away.`);
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   const answer = await terminal.question(`${situation} It may still be working. Take it away? [y/N] `);
   terminal.close();

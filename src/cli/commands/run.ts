@@ -35,7 +35,11 @@ export function runCommand(): Command {
     withKey(serverCommand('run', 'Run a command under a lock, unless another node does it', examples)),
   )
     .option('--on-skip <code>', 'exit code when it was done by another node', integer(0, 255), 0)
-    .option('--wait <ms>', 'longest wait for the lock (default: no limit)', integer(0, DAY_MS))
+    .option(
+      '--wait <ms>',
+      'longest wait for the lock; 0: ask once and do not queue (default: no limit)',
+      integer(0, DAY_MS),
+    )
     .option(
       '--kill-after <ms>',
       'from SIGTERM to SIGKILL when the hold is lost',
@@ -71,6 +75,7 @@ async function run(command: string[], options: RunOptions): Promise<void> {
       killAfterMs: killAfter,
       waitMs: wait,
       stdout: json ? 2 : 'inherit',
+      say: json ? () => undefined : note,
     },
     request,
     command,

@@ -1,10 +1,11 @@
 import { type Command } from 'commander';
 import { type Json } from '../../client/reply.js';
 import { serverCommand, type ServerOptions } from '../command.js';
-import { UsageError } from '../failure.js';
+import { FIND_A_SERVER, NotReadyError, UsageError } from '../failure.js';
 import { lockRows } from '../lock-row.js';
 import { facts, painter, print, printJson } from '../output.js';
-import { asking, type ServerCalls } from '../server-calls.js';
+import { asking } from '../server-calls.js';
+import { serverState, type ServerState } from '../server-state.js';
 import { since } from '../times.js';
 
 /** Beyond this many resources the counts are only lower bounds. */
@@ -17,39 +18,54 @@ interface StatusOptions extends ServerOptions {
 
 export function statusCommand(): Command {
   const examples = ['holdfast status', 'holdfast status --type pull --resource sha256:4f4e'];
-  return serverCommand('status', 'Show how the server, or one key, stands', examples)
+  return serverCommand('status', 'Show how each server, or one key, stands', examples)
     .option('--type <type>', 'the operation')
     .option('--resource <id>', 'the resource')
+    .addHelpText('after', '\nOf several servers it is enough that one is ready. Exits with 69 when none is.')
     .action(status);
 }
 
 async function status({ server, json, type, resource }: StatusOptions): Promise<void> {
   if ((type === undefined) !== (resource === undefined))
     throw new UsageError('A key is --type and --resource together; without both, status is of the server.');
-  await asking(server, async (calls) => {
-    if (type === undefined || resource === undefined) return ofServer(calls, server, json);
-    const key = await calls.get('/lock/status', { type, resource_id: resource });
-    if (json) printJson({ type, resource_id: resource, ...key });
-    else print(`${painter(process.stdout)('bold', `${type} ${resource}`)}\n${facts(keyFacts(key))}`);
-  });
+  if (type === undefined || resource === undefined) return ofServers(server, json);
+  const key = await asking(server, (calls) => calls.get('/lock/status', { type, resource_id: resource }));
+  if (json) printJson({ type, resource_id: resource, ...key });
+  else print(`${painter(process.stdout)('bold', `${type} ${resource}`)}\n${facts(keyFacts(key))}`);
 }
 
-async function ofServer(calls: ServerCalls, urls: readonly string[], json = false): Promise<void> {
-  await calls.get('/health/ready');
-  const page = await calls.get('/locks', { limit: COUNTED });
+/** Servers that are named together share what they hold: one that is ready is asked for all. */
+async function ofServers(urls: readonly string[], json = false): Promise<void> {
+  const servers = await Promise.all(urls.map(serverState));
+  const ready = servers.filter((state) => state.ready).map(({ url }) => url);
+  if (ready.length === 0) throw noneReady(servers);
+  const page = await asking(ready, (calls) => calls.get('/locks', { limit: COUNTED }));
   const rows = lockRows(page);
   const held = rows.filter((row) => row.held).length;
   const waiting = rows.reduce((sum, row) => sum + row.queue_length, 0);
   const more = page['next'] !== undefined;
-  if (json) return printJson({ ready: true, servers: urls, held, waiting, more });
+  if (json) return printJson({ ready: true, servers, held, waiting, more });
   const count = (value: number) => (more ? `${value} or more` : String(value));
-  const title = `${urls.join(', ')} ${painter(process.stdout)('green', 'is ready')}`;
+  for (const state of servers) print(stateLine(state));
   print(
-    `${title}\n${facts([
+    facts([
       ['held', count(held)],
       ['waiting', count(waiting)],
-    ])}`,
+    ]),
   );
+}
+
+function stateLine({ url, ready, message }: ServerState): string {
+  return `${url} ${painter(process.stdout)(ready ? 'green' : 'red', message)}`;
+}
+
+/** The code is that of a Holdfast, where there is one. */
+function noneReady(servers: readonly ServerState[]): NotReadyError {
+  const holdfast = servers.find(({ code }) => code === 'NOT_READY');
+  const { code = 'NOT_READY' } = holdfast ?? servers[0]!;
+  const lines = servers.map(({ url, message }) => `${url} ${message}`);
+  if (!holdfast) lines.push(FIND_A_SERVER);
+  return new NotReadyError(code, lines.join('\n'), { ready: false, servers });
 }
 
 function keyFacts(key: Json): [string, string][] {

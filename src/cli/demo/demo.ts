@@ -18,7 +18,7 @@ const CRASH_IN_LAYER = 5;
 const FAILURE_IN_LAYER = 17;
 
 export interface DemoResult {
-  readonly nodes: readonly DemoNode[];
+  readonly nodes: readonly Pick<DemoNode, 'name' | 'isDead'>[];
   readonly image: readonly Layer[];
   readonly ledger: Ledger;
   /** How many layers each node has, as the server counts them. */

@@ -1,6 +1,14 @@
-import { type Hold, HoldLostError, LockClient, type LockRequest } from '../../client/index.js';
+import {
+  type Hold,
+  HoldLostError,
+  LockClient,
+  type LockRequest,
+  SystemClock,
+  WaitTimeoutError,
+} from '../../client/index.js';
 import { ChildGroup, type Ending } from './child-group.js';
 import { Guardian } from './guardian.js';
+import { LockWait } from './lock-wait.js';
 import { Signals } from './signals.js';
 
 export interface CommandRunOptions {
@@ -11,6 +19,8 @@ export interface CommandRunOptions {
   readonly waitMs?: number | undefined;
   /** Where what the command prints goes. */
   readonly stdout: 'inherit' | 2;
+  /** Something worth a word while it waits. */
+  readonly say: (what: string) => void;
 }
 
 /** Makes the client report a failure, in these words. */
@@ -31,6 +41,7 @@ export type CommandResult =
 export class CommandRun {
   private readonly signals = new Signals();
   private readonly client: LockClient;
+  private readonly wait: LockWait;
   private ran: { readonly token: number; readonly ending: Ending } | undefined;
 
   constructor(
@@ -39,7 +50,9 @@ export class CommandRun {
     private readonly command: readonly string[],
   ) {
     const { serverUrls, nodeId, sessionTtlMs, killAfterMs } = options;
-    this.client = new LockClient({ serverUrls, nodeId, sessionTtlMs, stopWithinMs: killAfterMs });
+    const clock = new SystemClock();
+    this.client = new LockClient({ serverUrls, nodeId, sessionTtlMs, stopWithinMs: killAfterMs, clock });
+    this.wait = new LockWait(this.client, request, clock, options.say);
   }
 
   /** As far as the command itself goes. */
@@ -57,14 +70,17 @@ export class CommandRun {
       });
       return result.status === 'executed' ? { status: 'executed', ...this.ran! } : await this.skipped(result);
     } catch (error) {
+      if (error instanceof WaitTimeoutError) throw await this.wait.notGrantedWithin(options.waitMs ?? 0);
       return this.afterError(error);
     } finally {
+      this.wait.over();
       signals.stop();
       await client.close();
     }
   }
 
   private async work(hold: Hold): Promise<void> {
+    this.wait.over();
     const { request, options, signals } = this;
     const environment = {
       HOLDFAST_TOKEN: String(hold.token),

@@ -1,0 +1,71 @@
+import { type Clock, type LockClient, type LockRequest, type LockStatus } from '../../client/index.js';
+import { since } from '../times.js';
+
+/** Shorter waits need no word. */
+const WORD_AFTER_MS = 1000;
+
+/** Nobody waits longer than they wanted to only to hear for whom. */
+const LOOK_MS = 1000;
+
+/** `--wait` is over. */
+export class NotGranted extends Error {
+  override readonly name = 'NotGranted';
+  readonly code = 'WAIT_TIMEOUT';
+}
+
+/** What can be told of a wait for a lock. */
+export class LockWait {
+  private readonly cancelWord: () => void;
+  private isOver = false;
+
+  /** Says once for whom it waits, unless it is over soon. */
+  constructor(
+    private readonly client: Pick<LockClient, 'status'>,
+    private readonly request: LockRequest,
+    private readonly clock: Clock,
+    private readonly say: (what: string) => void,
+  ) {
+    this.cancelWord = clock.after(WORD_AFTER_MS, () => void this.tell(), true);
+  }
+
+  over(): void {
+    this.isOver = true;
+    this.cancelWord();
+  }
+
+  async notGrantedWithin(waitMs: number): Promise<NotGranted> {
+    const status = await this.look();
+    const held = status && heldBy(status);
+    if (waitMs === 0)
+      return new NotGranted(
+        `${this.key} ${held ? `is ${held}` : 'was held'}: --wait 0 does not queue for it.`,
+      );
+    const why = held ? `: ${held}` : '';
+    return new NotGranted(`${this.key} was not granted within ${waitMs} ms${why}; the queue was left.`);
+  }
+
+  private get key(): string {
+    return `${this.request.type} ${this.request.resourceId}`;
+  }
+
+  private async tell(): Promise<void> {
+    const status = await this.look();
+    if (this.isOver || status?.position === undefined) return;
+    const held = heldBy(status) ?? 'another operation on it is under way';
+    this.say(`Waiting for ${this.key}: ${held}, position ${status.position}`);
+  }
+
+  private look(): Promise<LockStatus | undefined> {
+    return new Promise((resolve) => {
+      const cancel = this.clock.after(LOOK_MS, () => resolve(undefined));
+      void this.client
+        .status(this.request)
+        .then(resolve, () => resolve(undefined))
+        .finally(cancel);
+    });
+  }
+}
+
+function heldBy({ holder, acquired }: LockStatus): string | undefined {
+  return holder && !acquired ? `held by ${holder.nodeId} for ${since(holder.acquiredAt)}` : undefined;
+}
