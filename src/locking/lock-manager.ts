@@ -34,6 +34,12 @@ export interface SeenResource {
   readonly state: ResourceState;
 }
 
+/** Whether the changes of the store are seen. */
+export type Sight =
+  /** Again: so many resources are now as they were some time before they were last seen, because the store has lost changes. */
+  | { readonly isWatching: true; readonly setBack: number }
+  | { readonly isWatching: false; readonly cause: unknown };
+
 /**
  * Instances that watch the same thing see its time run out in the same instant: spread over this much, the first is seen by
  * the others before they try. A crash is found out in seconds, beside which it is little.
@@ -59,6 +65,9 @@ export class LockManager implements OnModuleInit, BeforeApplicationShutdown {
   readonly listed$: Observable<SeenResource>;
   /** Every change of what is no resource, in the order of the store; what a listing shows counts as changed. */
   readonly others$: Observable<Change>;
+  /** That the changes of the store are seen, each time that begins; that they are not, for each reason that is learnt. */
+  readonly sight$: Observable<Sight>;
+  private readonly sight = new Subject<Sight>();
   private readonly shards: readonly Shard[];
   private readonly allDeadlines: Pick<Deadlines<Due>, 'pause' | 'resume'>[] = [];
   private readonly deadlines: Deadlines<ResourceSlot>;
@@ -67,6 +76,8 @@ export class LockManager implements OnModuleInit, BeforeApplicationShutdown {
   private readonly instanceId = randomBytes(6).toString('base64url');
   private commits = 0;
   private watching = false;
+  /** Resources that went back since the changes of the store were last seen. */
+  private setBack = 0;
 
   constructor(
     @Inject(STATE_STORE) private readonly store: StateStore,
@@ -83,6 +94,7 @@ export class LockManager implements OnModuleInit, BeforeApplicationShutdown {
     this.listed$ = listed;
     const others = new Subject<Change>();
     this.others$ = others;
+    this.sight$ = this.sight;
     const context = {
       store,
       committer: new Committer(store, clock),
@@ -112,7 +124,8 @@ export class LockManager implements OnModuleInit, BeforeApplicationShutdown {
       publish: (resourceId, events) => this.bus.publish(resourceId, events),
       other: (change) => others.next(change),
       missed: (partition, afterRevision, setBack) => this.missed(partition, afterRevision, setBack),
-      watching: (isWatching) => this.setWatching(isWatching),
+      heard: () => this.heard(),
+      unheard: (cause) => this.unheard(cause),
     });
   }
 
@@ -206,17 +219,24 @@ export class LockManager implements OnModuleInit, BeforeApplicationShutdown {
     return this.deadlines.size;
   }
 
-  private setWatching(isWatching: boolean): void {
-    if (isWatching === this.watching) return;
-    this.watching = isWatching;
-    for (const deadlines of this.allDeadlines) {
-      if (isWatching) deadlines.resume();
-      else deadlines.pause();
-    }
+  private heard(): void {
+    if (this.watching) return;
+    this.watching = true;
+    for (const deadlines of this.allDeadlines) deadlines.resume();
+    const { setBack } = this;
+    this.setBack = 0;
+    this.sight.next({ isWatching: true, setBack });
+  }
+
+  private unheard(cause: unknown): void {
+    if (this.watching) for (const deadlines of this.allDeadlines) deadlines.pause();
+    this.watching = false;
+    this.sight.next({ isWatching: false, cause });
   }
 
   /** A record as old as what was shown has not changed since, unless it went back; of one that is not there, nobody knows. */
   private missed(partition: number, afterRevision: number, setBack: ReadonlySet<string>): void {
+    this.setBack += setBack.size;
     const changed = (revision: number) => revision === 0 || revision > afterRevision;
     this.bus.missed({
       concerns: (resourceId) =>

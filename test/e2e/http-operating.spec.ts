@@ -179,6 +179,17 @@ describe('The log', () => {
     ]);
   });
 
+  it('says of an answer of 503 what was wrong', async () => {
+    const store = new KeptStore(new SimulatedClock());
+    const server = await TestServer.with().over(store).start();
+    store.onCommit = () => Promise.reject(new StoreError('STORE_UNAVAILABLE', 'commit', 'x'.repeat(1000)));
+    await server.lock();
+    expect(server.log.find(({ status }) => status === 503)).toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      error: 'x'.repeat(300),
+    });
+  });
+
   it('says which routes there are only to somebody who debugs', async () => {
     const server = await TestServer.start();
     const routes = server.log.filter((line) => String(line.msg).startsWith('Mapped {'));

@@ -167,6 +167,7 @@ describe('The process', () => {
       await quiet.post('/unlock', { type: 'pull', resource_id: 'layer', node_id: 'n1' });
       await quiet.end('SIGTERM');
       await until(() => quiet.output.includes('"msg":"completed"'));
+      expect(quiet.output).toMatch(/"signal":"SIGTERM","msg":"stopping/);
     } finally {
       await quiet.remove();
     }
