@@ -15,6 +15,7 @@ import { fnv1a } from '../core/fnv1a.js';
 import { type ResourceState } from '../core/state.js';
 import { REF_COUNT_STORAGE, type RefCountStorage } from '../refcount/ref-count-storage.interface.js';
 import { type Change, STATE_STORE, type StateStore } from '../stores/state-store.interface.js';
+import { StoreError } from '../stores/store.error.js';
 import { EventBus } from '../subscriptions/event-bus.js';
 import { RecordFeed } from './record-feed.js';
 import { Committer, type MeasuredCommit } from './committer.js';
@@ -142,6 +143,14 @@ export class LockManager implements OnModuleInit, BeforeApplicationShutdown {
   /** Every change of the store is seen as soon as it is made. */
   get isWatching(): boolean {
     return this.watching;
+  }
+
+  /** For answers from what was seen: what was seen some time ago is no answer. */
+  assertWatching(operation: string): void {
+    if (this.watching) return;
+    const message =
+      'The changes of the store are not seen at the moment, so that nobody knows here what is held now: try again.';
+    throw new StoreError('STORE_UNAVAILABLE', operation, message);
   }
 
   /** Resolves when everything is known here that was committed before this revision; see `RecordFeed.caughtUp`. */

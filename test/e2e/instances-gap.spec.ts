@@ -48,6 +48,19 @@ describe('A server that does not see the changes of the store', () => {
     ]);
   });
 
+  it('does not show what was held some time ago as if it were held now', async () => {
+    const { there, connection } = await held();
+    const open = await there.stream('/events');
+    connection.interrupt(AWAY);
+    for (const path of ['/locks', '/events']) {
+      const { status, headers, body } = await there.get(path);
+      expect([status, body.code, headers['retry-after']]).toEqual([503, 'STORE_UNAVAILABLE', '1']);
+    }
+    expect(open.closed).toBe(false);
+    connection.resume();
+    expect((await there.get('/locks')).body.locks).toHaveLength(1);
+  });
+
   it('keeps its streams, and tells them when it sees again', async () => {
     const { here, there, connection } = await held();
     await there.lock({ node_id: 'n2' });
