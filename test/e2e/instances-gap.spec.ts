@@ -29,6 +29,15 @@ describe('A server that does not see the changes of the store', () => {
     expect((await there.get('/health/ready')).status).toBe(200);
   });
 
+  it('shows that it is not ready in its metrics', async () => {
+    const { there, connection } = await held();
+    expect(await there.metric('holdfast_ready')).toBe(1);
+    connection.interrupt(AWAY);
+    expect(await there.metric('holdfast_ready')).toBe(0);
+    connection.resume();
+    expect(await there.metric('holdfast_ready')).toBe(1);
+  });
+
   it('says so in its log once for each kind of reason, and when it sees them again', async () => {
     const { there, clock, connection } = await held();
     connection.interrupt(AWAY);
