@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { compiled } from '../support/compiled.js';
 import { freePorts } from '../support/engines/free-ports.js';
@@ -16,9 +17,9 @@ describe('The server that has started', () => {
   it('answers at its root where everything is, and everything is there', async () => {
     const { status, body } = await server.get('/');
     expect(status).toBe(200);
-    const { name, ...places } = body as Record<string, string>;
-    expect(name).toBe('holdfast');
-    expect(Object.keys(places)).toEqual(['docs', 'openapi', 'health', 'metrics']);
+    const { name, version, ...places } = body as Record<string, string>;
+    expect([name, version]).toEqual(['holdfast', JSON.parse(readFileSync('package.json', 'utf8')).version]);
+    expect(Object.keys(places)).toEqual(['docs', 'openapi', 'health', 'live', 'metrics']);
     for (const path of Object.values(places)) expect((await fetch(server.url + path)).status).toBe(200);
   });
 
