@@ -15,6 +15,7 @@ import {
   StatusAnswerDto,
   UnlockAnswerDto,
 } from './locking/dto/answers.dto.js';
+import { VERSION } from './version.js';
 import { SessionDto, SessionEndedDto, SessionRenewedDto } from './sessions/dto/session.dto.js';
 
 interface Answers {
@@ -124,7 +125,7 @@ export function openApi(app: INestApplication): OpenAPIObject {
   const config = new DocumentBuilder()
     .setTitle('Holdfast')
     .setDescription('Makes many nodes do a piece of work once: a distributed lock that knows outcomes.')
-    .setVersion('0.1.0');
+    .setVersion(VERSION);
   for (const [name, description] of Object.entries(TAGS)) config.addTag(name, description);
   const extraModels = MODELS.filter((model) => typeof model !== 'string');
   const document = SwaggerModule.createDocument(app, config.build(), { extraModels });

@@ -9,6 +9,9 @@ const DRAIN_MS = 2000;
 /** How soon a connection is closed after its last answer while the server is stopping. */
 const SWEEP_MS = 20;
 
+/** Of an error that says more, the log has the beginning. */
+const LOGGED_CHARACTERS = 300;
+
 /**
  * The adapter of the server itself. Answers of 500 and above are logged with the id of their request, directly behind the
  * line that says what was wrong. `close` lets answers under way finish, and then waits for nobody.
@@ -49,8 +52,9 @@ export class ServerAdapter extends FastExpressAdapter {
 
   private logFailure(response: HoldfastResponse, status: number, body: unknown): void {
     const { method, originalUrl: url } = response.req as Request;
-    const { code } = (body ?? {}) as { code?: string };
-    const line = { request_id: response.requestId, method, url, status, code };
+    const { code, message } = (body ?? {}) as { code?: string; message?: string };
+    const error = status === 500 ? undefined : message?.slice(0, LOGGED_CHARACTERS);
+    const line = { request_id: response.requestId, method, url, status, code, error };
     if (status === 500) this.failures.error(line);
     else this.failures.warn(line);
   }

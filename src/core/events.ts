@@ -43,3 +43,11 @@ export interface LockEvent {
    */
   readonly observersOnly: boolean;
 }
+
+/** The error of an `expired` hold whose process ended its session in due form. Stored and sent as it is: do not change it. */
+export const SESSION_ENDED = 'the session was ended';
+
+/** Whether a hold ended with a session that was ended in due form: no silence, though the event has that name. */
+export function endedWithSession({ name, error }: Pick<LockEvent, 'name' | 'error'>): boolean {
+  return name === 'expired' && error === SESSION_ENDED;
+}

@@ -1,6 +1,6 @@
 import { Controller, Get, ServiceUnavailableException } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
-import { HealthCheck, HealthCheckService } from '@nestjs/terminus';
+import { HealthCheck, type HealthCheckResult, HealthCheckService } from '@nestjs/terminus';
 import { StoreHealth } from './store.health.js';
 
 @ApiTags('operating')
@@ -32,6 +32,7 @@ export class HealthController {
 
 /** Terminus's report, as an error of ours. */
 function notReady(error: ServiceUnavailableException): ServiceUnavailableException {
-  const message = 'Holdfast cannot take requests now; `details` says why.';
-  return new ServiceUnavailableException({ code: 'NOT_READY', message, ...(error.getResponse() as object) });
+  const report = error.getResponse() as HealthCheckResult;
+  const message = `Holdfast cannot take requests now: ${report.details['store']?.['message']}`;
+  return new ServiceUnavailableException({ code: 'NOT_READY', message, ...report });
 }

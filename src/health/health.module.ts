@@ -1,7 +1,9 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { TerminusModule } from '@nestjs/terminus';
+import { ClockModule } from '../common/clock.module.js';
 import { HealthController } from './health.controller.js';
 import { StoreHealth } from './store.health.js';
+import { StoreLog } from './store-log.js';
 
 @Module({})
 export class HealthModule {
@@ -9,9 +11,9 @@ export class HealthModule {
   static forRoot(imports: DynamicModule[]): DynamicModule {
     return {
       module: HealthModule,
-      imports: [TerminusModule.forRoot({ errorLogStyle: 'json', logger: false }), ...imports],
+      imports: [ClockModule, TerminusModule.forRoot({ errorLogStyle: 'json', logger: false }), ...imports],
       controllers: [HealthController],
-      providers: [StoreHealth],
+      providers: [StoreHealth, StoreLog],
     };
   }
 }

@@ -15,6 +15,8 @@ export interface FeedTarget {
   other(change: Change): void;
   /** What happened to the resources of this partition after the revision was not all shown; these went back to before it. */
   missed(partition: number, afterRevision: number, setBack: ReadonlySet<string>): void;
-  /** Whether every change is shown as soon as it is made. */
-  watching(isWatching: boolean): void;
+  /** From now on every change is shown as soon as it is made. */
+  heard(): void;
+  /** Changes are shown late, or not any more: also for each further reason of which that is learnt. */
+  unheard(cause: unknown): void;
 }

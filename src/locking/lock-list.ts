@@ -13,7 +13,7 @@ const DEFAULT_PAGE = 100;
 /** Waiters shown of one key; the queue's length says how many there are. */
 const MAX_WAITERS_SHOWN = 100;
 
-/** What is held and awaited, in pages ordered by resource. */
+/** What is held and awaited, in pages ordered by resource: as last seen, and only while that is how it is now. */
 @Injectable()
 export class LockList {
   constructor(
@@ -22,6 +22,7 @@ export class LockList {
   ) {}
 
   async page({ type, resource_id: prefix, node_id: nodeId, limit = DEFAULT_PAGE, after }: ListLocksDto) {
+    this.manager.assertWatching('list');
     const found = await this.firstAfter(after ?? '', limit + 1, (resource) => {
       if (prefix && !resource.resourceId.startsWith(prefix)) return [];
       return resource.state.keys.filter(

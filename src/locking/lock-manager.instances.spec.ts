@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { FaultyStore } from '../../test/support/faulty-store.js';
-import { bench } from '../../test/support/layer.js';
+import { bench, deferred } from '../../test/support/layer.js';
 import { SimulatedClock } from '../../test/support/simulated-clock.js';
 import { MemoryStateStore } from '../stores/memory/memory-state-store.js';
 import { type LockPolicy } from './lock-policy.js';
@@ -62,13 +62,16 @@ describe('Several managers over one store', () => {
   it('count no time between a compaction and the end of the listing after it', async () => {
     const [a] = await instances([0]);
     await a!.layer.acquire('n1', { leaseMs: 5000 });
-    const { onList } = a!.store;
-    a!.store.onList = () => Promise.reject(new Error('away'));
+    const slow = deferred();
+    a!.store.onList = () => slow.promise.then(() => Promise.reject(new Error('away')));
     a!.connection.compact();
     await a!.clock.advance(60_000);
-    expect(a!.manager.isWatching).toBe(false);
+    expect(a!.manager.isWatching, 'while it is listed').toBe(false);
+    slow.resolve();
+    await a!.clock.advance(60_000);
+    expect(a!.manager.isWatching, 'after a listing that failed').toBe(false);
     expect(await a!.layer.holder()).toBe('n1');
-    a!.store.onList = onList;
+    a!.store.onList = undefined;
     await a!.clock.advance(1000);
     expect(a!.manager.isWatching).toBe(true);
     await a!.clock.advance(5000);

@@ -15,6 +15,7 @@ import { fnv1a } from '../core/fnv1a.js';
 import { type ResourceState } from '../core/state.js';
 import { REF_COUNT_STORAGE, type RefCountStorage } from '../refcount/ref-count-storage.interface.js';
 import { type Change, STATE_STORE, type StateStore } from '../stores/state-store.interface.js';
+import { StoreError } from '../stores/store.error.js';
 import { EventBus } from '../subscriptions/event-bus.js';
 import { RecordFeed } from './record-feed.js';
 import { Committer, type MeasuredCommit } from './committer.js';
@@ -33,6 +34,12 @@ export interface SeenResource {
   readonly resourceId: string;
   readonly state: ResourceState;
 }
+
+/** Whether the changes of the store are seen. */
+export type Sight =
+  /** Again: so many resources are now as they were some time before they were last seen, because the store has lost changes. */
+  | { readonly isWatching: true; readonly setBack: number }
+  | { readonly isWatching: false; readonly cause: unknown };
 
 /**
  * Instances that watch the same thing see its time run out in the same instant: spread over this much, the first is seen by
@@ -59,6 +66,9 @@ export class LockManager implements OnModuleInit, BeforeApplicationShutdown {
   readonly listed$: Observable<SeenResource>;
   /** Every change of what is no resource, in the order of the store; what a listing shows counts as changed. */
   readonly others$: Observable<Change>;
+  /** That the changes of the store are seen, each time that begins; that they are not, for each reason that is learnt. */
+  readonly sight$: Observable<Sight>;
+  private readonly sight = new Subject<Sight>();
   private readonly shards: readonly Shard[];
   private readonly allDeadlines: Pick<Deadlines<Due>, 'pause' | 'resume'>[] = [];
   private readonly deadlines: Deadlines<ResourceSlot>;
@@ -67,6 +77,8 @@ export class LockManager implements OnModuleInit, BeforeApplicationShutdown {
   private readonly instanceId = randomBytes(6).toString('base64url');
   private commits = 0;
   private watching = false;
+  /** Resources that went back since the changes of the store were last seen. */
+  private setBack = 0;
 
   constructor(
     @Inject(STATE_STORE) private readonly store: StateStore,
@@ -83,6 +95,7 @@ export class LockManager implements OnModuleInit, BeforeApplicationShutdown {
     this.listed$ = listed;
     const others = new Subject<Change>();
     this.others$ = others;
+    this.sight$ = this.sight;
     const context = {
       store,
       committer: new Committer(store, clock),
@@ -112,7 +125,8 @@ export class LockManager implements OnModuleInit, BeforeApplicationShutdown {
       publish: (resourceId, events) => this.bus.publish(resourceId, events),
       other: (change) => others.next(change),
       missed: (partition, afterRevision, setBack) => this.missed(partition, afterRevision, setBack),
-      watching: (isWatching) => this.setWatching(isWatching),
+      heard: () => this.heard(),
+      unheard: (cause) => this.unheard(cause),
     });
   }
 
@@ -129,6 +143,14 @@ export class LockManager implements OnModuleInit, BeforeApplicationShutdown {
   /** Every change of the store is seen as soon as it is made. */
   get isWatching(): boolean {
     return this.watching;
+  }
+
+  /** For answers from what was seen: what was seen some time ago is no answer. */
+  assertWatching(operation: string): void {
+    if (this.watching) return;
+    const message =
+      'The changes of the store are not seen at the moment, so that nobody knows here what is held now: try again.';
+    throw new StoreError('STORE_UNAVAILABLE', operation, message);
   }
 
   /** Resolves when everything is known here that was committed before this revision; see `RecordFeed.caughtUp`. */
@@ -206,17 +228,24 @@ export class LockManager implements OnModuleInit, BeforeApplicationShutdown {
     return this.deadlines.size;
   }
 
-  private setWatching(isWatching: boolean): void {
-    if (isWatching === this.watching) return;
-    this.watching = isWatching;
-    for (const deadlines of this.allDeadlines) {
-      if (isWatching) deadlines.resume();
-      else deadlines.pause();
-    }
+  private heard(): void {
+    if (this.watching) return;
+    this.watching = true;
+    for (const deadlines of this.allDeadlines) deadlines.resume();
+    const { setBack } = this;
+    this.setBack = 0;
+    this.sight.next({ isWatching: true, setBack });
+  }
+
+  private unheard(cause: unknown): void {
+    if (this.watching) for (const deadlines of this.allDeadlines) deadlines.pause();
+    this.watching = false;
+    this.sight.next({ isWatching: false, cause });
   }
 
   /** A record as old as what was shown has not changed since, unless it went back; of one that is not there, nobody knows. */
   private missed(partition: number, afterRevision: number, setBack: ReadonlySet<string>): void {
+    this.setBack += setBack.size;
     const changed = (revision: number) => revision === 0 || revision > afterRevision;
     this.bus.missed({
       concerns: (resourceId) =>

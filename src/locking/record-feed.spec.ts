@@ -5,6 +5,7 @@ import { plain } from '../../test/support/record-shelf.js';
 import { settled } from '../../test/support/simulated-clock.js';
 import { type Item, type Listing } from '../stores/state-store.interface.js';
 import { StoreError } from '../stores/store.error.js';
+import { type Sight } from './lock-manager.js';
 import { headKey } from './records/item-keys.js';
 
 /** Two managers over one store; what the second sees waits for `feed.deliver()`. */
@@ -116,8 +117,14 @@ describe('RecordFeed', () => {
     feed.deliver();
     expect(second.manager.peek('lost')).toBeDefined();
     second.store.onList = async () => ({ cursor, pages: [before] });
+    const sights: Sight[] = [];
+    second.manager.sight$.subscribe((sight) => sights.push(sight));
     feed.compact();
     await settled();
+    expect(sights).toEqual([
+      { isWatching: false, cause: expect.any(Error) },
+      { isWatching: true, setBack: 2 },
+    ]);
     expect(second.manager.peek('lost')).toBeUndefined();
     expect(second.manager.peek('older')!.keys[0]!.lanes).toEqual([]);
     const concerned = ['kept', 'older', 'lost'].filter((id) => second.gaps[0]!.concerns(id));

@@ -18,6 +18,8 @@ const RETRY_MS = 1000;
 /** A watch that is further behind than this is in trouble, and whoever waits for it is better told so. */
 const CATCH_UP_MS = 3000;
 
+const COMPACTED = new Error('it no longer has all changes since; everything is listed again');
+
 /**
  * Keeps the shards in step with the store: lists everything once, then follows every change in commit order. Events are
  * published from here and from nowhere else, so that every instance sees one order. When the store no longer has all the
@@ -92,32 +94,36 @@ export class RecordFeed {
     const watch = this.store.watch(partition, cursor, {
       committed: (changes) => this.committed(partition, changes),
       compacted: () => {
-        this.silent(partition);
+        this.silent(partition, COMPACTED);
         this.followAgain(partition);
       },
-      interrupted: () => this.silent(partition),
+      interrupted: (cause) => this.silent(partition, cause),
       resumed: () => this.heard(partition),
     });
     this.unwatch.set(partition, watch);
-    this.heard(partition);
     const shown = this.progress.of(partition);
     this.progress.list(partition, cursor);
     if (shown !== undefined) this.target.missed(partition, shown, listing.setBack);
+    this.heard(partition);
   }
 
-  private silent(partition: number): void {
+  private silent(partition: number, cause: unknown): void {
     this.unheard.add(partition);
-    this.target.watching(false);
+    this.target.unheard(cause);
   }
 
   private heard(partition: number): void {
     this.unheard.delete(partition);
-    this.target.watching(this.unheard.size === 0);
+    if (this.unheard.size === 0) this.target.heard();
   }
 
   private followAgain(partition: number): void {
     if (this.stopped) return;
-    this.follow(partition).catch(() => this.clock.after(RETRY_MS, () => this.followAgain(partition)));
+    this.follow(partition).catch((error: unknown) => {
+      if (this.stopped) return;
+      this.silent(partition, error);
+      this.clock.after(RETRY_MS, () => this.followAgain(partition));
+    });
   }
 
   /** What was known and is not listed again was deleted, some time before. */

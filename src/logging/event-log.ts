@@ -2,13 +2,13 @@ import { Inject, Injectable, type OnModuleDestroy, type OnModuleInit } from '@ne
 import { type DestinationStream, type Logger, symbols } from 'pino';
 import { type Subscription } from 'rxjs';
 import { CLOCK, type Clock } from '../common/clock.interface.js';
-import { type LockEvent } from '../core/events.js';
+import { endedWithSession, type LockEvent } from '../core/events.js';
 import { EventBus } from '../subscriptions/event-bus.js';
 import { PINO } from './pino-logger.js';
 import { jsonOf } from '../core/text.js';
 
 /**
- * One line per grant, queueing, hand-over, success, failure and expiry. `node` is whom it is about, `holder` who holds the
+ * One line per grant, queueing, hand-over, success, failure, expiry and end with a session. `node` is whom it is about, `holder` who holds the
  * lock then, as far as this process has seen it granted.
  *
  * Every request that changes anything writes a line, so that it is put together here, as pino would, in a third of the time.
@@ -48,7 +48,7 @@ export class EventLog implements OnModuleInit, OnModuleDestroy {
     if (token !== undefined) line += `,"token":${token}`;
     if (error !== '') line += `,"error":${jsonOf(error)}`;
     if (dismissed > 0) line += `,"dismissed":${dismissed}`;
-    this.lines.write(`${line},"msg":"${name}"}\n`);
+    this.lines.write(`${line},"msg":"${endedWithSession(event) ? 'ended' : name}"}\n`);
   }
 
   /** A signal may come between an answer and the turn in which it is accounted for. */

@@ -5,6 +5,7 @@ import { ClockModule } from '../common/clock.module.js';
 import { EventsModule } from '../subscriptions/events.module.js';
 import { EventLog } from './event-log.js';
 import { createPino, PINO, PinoLogger } from './pino-logger.js';
+import { ShutdownLog } from './shutdown-log.js';
 
 @Module({
   imports: [ClockModule, EventsModule],
@@ -12,6 +13,7 @@ import { createPino, PINO, PinoLogger } from './pino-logger.js';
     { provide: PINO, inject: [SETTINGS], useFactory: ({ logLevel }: Settings) => createPino(logLevel) },
     PinoLogger,
     EventLog,
+    ShutdownLog,
   ],
   exports: [PinoLogger],
 })

@@ -2,7 +2,7 @@ import { Inject, Injectable, type OnModuleDestroy, type OnModuleInit } from '@ne
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { Subscription } from 'rxjs';
 import { CLOCK, type Clock } from '../common/clock.interface.js';
-import { type LockEvent } from '../core/events.js';
+import { endedWithSession, type LockEvent } from '../core/events.js';
 import { keyOf } from '../core/state.js';
 import { type MeasuredCommit } from '../locking/committer.js';
 import { LockManager } from '../locking/lock-manager.js';
@@ -27,6 +27,7 @@ const COMMANDS = [1, 2, 5, 10, 50, 200, 1000];
 /** Names of users' own types would make as many series as somebody likes: they are counted together. */
 const TYPES: ReadonlySet<string> = new Set(['pull', 'update', 'delete']);
 const label = (type: string) => (TYPES.has(type) ? type : 'other');
+const BY_TYPE = 'type is pull, update, delete or, for all types of your own together, other';
 
 /**
  * What operators watch, learnt from the change feed: every instance counts every event once that it was shown. Only the
@@ -36,40 +37,41 @@ const label = (type: string) => (TYPES.has(type) ? type : 'other');
 export class MetricsService implements OnModuleInit, OnModuleDestroy {
   readonly registry = new Registry();
   private readonly subscription = new Subscription();
+  private stopping = false;
   /** Hand-overs not claimed yet: tokens by type, by resource. */
   private readonly handedOver = new Map<string, Map<string, number>>();
 
   private readonly acquisitions = new Tally(
     'holdfast_acquisitions_total',
-    'Locks granted at once, handed over to a waiter, or queued for',
+    `Locks granted at once, handed over to a waiter, or queued for; ${BY_TYPE}`,
     ['type', 'how'],
   );
   private readonly outcomes = new Tally(
     'holdfast_outcomes_total',
-    'How runs ended: success, failure (reported or forced), fatal, expired',
+    `How runs ended: success, failure (reported or forced), fatal, expired (by silence), ended (its process closed the session); ${BY_TYPE}`,
     ['type', 'outcome'],
   );
   private readonly avoided = new Tally(
     'holdfast_work_avoided_total',
-    'Times a node was told to skip the work because another had done it',
+    `Times a node was told to skip the work because another had done it; ${BY_TYPE}`,
     ['type'],
   );
   private readonly wait = new Distribution(
     'holdfast_wait_seconds',
-    'From asking to being granted',
+    `From asking to being granted; ${BY_TYPE}`,
     'type',
     SECONDS,
   );
   private readonly hold = new Distribution(
     'holdfast_hold_seconds',
-    'From being granted to the end of the run',
+    `From being granted to the end of the run; ${BY_TYPE}`,
     'type',
     SECONDS,
   );
 
   private readonly claim = new Distribution(
     'holdfast_hand_over_seconds',
-    'From handing a lock over to the claim of its new holder',
+    `From handing a lock over to the claim of its new holder; ${BY_TYPE}`,
     'type',
     CLAIM_SECONDS,
   );
@@ -98,6 +100,11 @@ export class MetricsService implements OnModuleInit, OnModuleDestroy {
     collectDefaultMetrics({ register: this.registry });
     const { acquisitions, outcomes, avoided, wait, hold, claim, store, combined } = this;
     register(this.registry, acquisitions, outcomes, avoided, wait, hold, claim, store, combined);
+    this.gauge(
+      'holdfast_ready',
+      '1 while the changes of the store are seen and nobody has asked the process to stop, else 0',
+      () => Number(manager.isWatching && !this.stopping),
+    );
     this.gauge(
       'holdfast_resources',
       'Resources with anything held, awaited, remembered or referenced',
@@ -132,6 +139,7 @@ export class MetricsService implements OnModuleInit, OnModuleDestroy {
   }
 
   onModuleDestroy(): void {
+    this.stopping = true;
     this.subscription.unsubscribe();
   }
 
@@ -179,7 +187,7 @@ export class MetricsService implements OnModuleInit, OnModuleDestroy {
 
   private count(event: LockEvent): void {
     const type = label(event.type);
-    const outcome = OUTCOMES[event.name];
+    const outcome = endedWithSession(event) ? 'ended' : OUTCOMES[event.name];
     if (event.name === 'granted' || event.name === 'assigned') this.wait.observe(type, secondsSince(event));
     if (event.name === 'granted' || event.name === 'assigned' || event.name === 'queued') {
       this.acquisitions.add(type, event.name);

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
+import { SESSION_ENDED } from '../core/events.js';
 import { Heartbeat } from '../instances/heartbeat.js';
 import { type SessionDirectory } from '../locking/session-directory.interface.js';
 import { refusal } from '../locking/wire/refusals.js';
@@ -78,7 +79,7 @@ export class SessionsService implements SessionDirectory {
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       if (this.store.shared && !this.table.find(id)?.record) await this.table.look(id);
       const session = this.table.find(id);
-      if (!session || (await this.endings.end(session, 'the session was ended'))) return answer;
+      if (!session || (await this.endings.end(session, SESSION_ENDED))) return answer;
     }
     throw unavailable('end');
   }

@@ -6,10 +6,10 @@ export class Silence {
 
   constructor(private readonly observer: WatchObserver) {}
 
-  begin(): void {
+  begin(cause: unknown): void {
     if (this.lasts) return;
     this.lasts = true;
-    this.observer.interrupted?.();
+    this.observer.interrupted?.(cause);
   }
 
   end(): void {

@@ -100,9 +100,10 @@ export interface WatchObserver {
   compacted(): void;
   /**
    * The engine is not heard: what is committed from now on is shown late. The watch goes on, and takes up where it was as
-   * soon as it can. Embedded stores never call this; of others, as soon as the connection is known to be lost.
+   * soon as it can. Embedded stores never call this; of others, as soon as the connection is known to be lost. The cause is
+   * for people: an error that says what is wrong, if that is known.
    */
-  interrupted?(): void;
+  interrupted?(cause?: unknown): void;
   /** After `interrupted`: everything that was committed meanwhile has been shown. */
   resumed?(): void;
 }

@@ -46,6 +46,7 @@ export class EverythingService implements OnModuleDestroy {
   }
 
   async open(response: ServerResponse): Promise<void> {
+    this.manager.assertWatching('list');
     const stream = this.streams.open(response);
     this.observers.add(stream);
     stream.onClose(() => this.observers.delete(stream));

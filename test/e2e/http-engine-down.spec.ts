@@ -23,6 +23,31 @@ async function etcdPort(): Promise<number> {
 }
 
 describe('The server, when its engine is away', () => {
+  it(
+    'says in its log and its readiness why, and what was lost, though nobody asks for anything',
+    async () => {
+      const redis = await RedisServer.start();
+      onTestFinished(() => redis.destroy());
+      const server = await ServerProcess.start({ STORE_URL: redis.url, LOG_LEVEL: 'warn' });
+      onTestFinished(() => server.remove());
+      for (const resource_id of ['a', 'b', 'c'])
+        await server.post('/lock', { type: 'pull', resource_id, node_id: 'n1' });
+      await redis.stop('SIGKILL');
+      const said = (words: RegExp) => eventually(async () => expect(server.output).toMatch(words));
+      await said(/not seen any more: Redis .*closed/);
+      await eventually(async () => {
+        const { status, body } = await server.get('/health/ready');
+        expect([status, JSON.stringify(body)]).toEqual([503, expect.stringContaining('ECONNREFUSED')]);
+      });
+      await said(/"status":503,"code":"NOT_READY","error":"[^"]*ECONNREFUSED/);
+      await redis.run();
+      await said(/went back: .* and 3 resources/);
+      expect(server.output.match(/not seen any more: Redis/g)).toHaveLength(1);
+      expect(server.output.match(/are seen again after \d/g)).toHaveLength(1);
+    },
+    START_TIMEOUT_MS + 60_000,
+  );
+
   it.each([
     ['redis', redisPort],
     ['etcd', etcdPort],

@@ -56,6 +56,31 @@ describe('Metrics', () => {
     expect(await outcome('update', 'expired')).toBe(1);
   });
 
+  it('tell a run whose process has closed its session from one that has fallen silent', async () => {
+    const server = await TestServer.with().onSimulatedTime().start();
+    for (const resource_id of ['closed', 'silent']) {
+      const session_id = await server.session('n1', 5000);
+      const { token } = (await server.lock({ resource_id, session_id })).body;
+      if (resource_id === 'closed') await server.call('DELETE', `/sessions/${session_id}`);
+      else await server.clock.advance(6000);
+      const msg = resource_id === 'closed' ? 'ended' : 'expired';
+      expect(server.log.filter((line) => line.token === token).map((line) => line.msg)).toEqual([
+        'granted',
+        msg,
+      ]);
+      expect(await server.metric(`holdfast_outcomes_total{type="pull",outcome="${msg}"}`)).toBe(1);
+    }
+  });
+
+  it('count types of users’ own together, and say so', async () => {
+    const server = await TestServer.start();
+    for (const type of ['build', 'test']) await server.lock({ type });
+    expect(await server.metric('holdfast_acquisitions_total{type="other",how="granted"}')).toBe(2);
+    const { text } = await server.get('/metrics');
+    for (const [, name] of text.matchAll(/^(holdfast_\w+?)(?:_bucket|_count|_sum)?\{[^}]*type="other"/gm))
+      expect(text).toMatch(new RegExp(`^# HELP ${name} .*all types of your own together, other$`, 'm'));
+  });
+
   it('measure waiting, holding and the time until a hand-over is claimed', async () => {
     const server = await TestServer.with({ claimTimeoutMs: 60_000 }).onSimulatedTime().start();
     await server.lock();
@@ -177,6 +202,17 @@ describe('The log', () => {
       { key, node: 'n3', holder: 'n3', token: third, msg: 'granted' },
       { key, node: 'n3', token: third, msg: 'completed' },
     ]);
+  });
+
+  it('says of an answer of 503 what was wrong', async () => {
+    const store = new KeptStore(new SimulatedClock());
+    const server = await TestServer.with().over(store).start();
+    store.onCommit = () => Promise.reject(new StoreError('STORE_UNAVAILABLE', 'commit', 'x'.repeat(1000)));
+    await server.lock();
+    expect(server.log.find(({ status }) => status === 503)).toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      error: 'x'.repeat(300),
+    });
   });
 
   it('says which routes there are only to somebody who debugs', async () => {

@@ -29,14 +29,17 @@ describe('A server that is told to stop', () => {
     let answered = false;
     void answer.then(() => (answered = true));
     let seen: Answer | undefined;
+    let ready: number | undefined;
+    let early: boolean | undefined;
     Onlooker.look = async () => {
       seen = await server.get('/health/ready');
-      expect(answered).toBe(false);
+      ready = await server.metric('holdfast_ready');
+      early = answered;
     };
     const closing = server.app.close();
     const { status, body } = await answer;
     await closing;
-    expect(seen?.status).toBe(503);
+    expect({ early, ready, status: seen?.status }).toEqual({ early: false, ready: 0, status: 503 });
     expect(seen?.body.details.store.message).toContain('stopping');
     expect(status).toBe(200);
     expect(body).toMatchObject({ acquired: false, skip: false, position: 1, ticket: expect.any(String) });
@@ -167,6 +170,7 @@ describe('The process', () => {
       await quiet.post('/unlock', { type: 'pull', resource_id: 'layer', node_id: 'n1' });
       await quiet.end('SIGTERM');
       await until(() => quiet.output.includes('"msg":"completed"'));
+      expect(quiet.output).toMatch(/"signal":"SIGTERM","msg":"stopping/);
     } finally {
       await quiet.remove();
     }

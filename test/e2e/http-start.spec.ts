@@ -1,6 +1,9 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { compiled } from '../support/compiled.js';
+import { freePorts } from '../support/engines/free-ports.js';
 import { ServerProcess, START_TIMEOUT_MS } from '../support/server-process.js';
 
 let server: ServerProcess;
@@ -14,9 +17,9 @@ describe('The server that has started', () => {
   it('answers at its root where everything is, and everything is there', async () => {
     const { status, body } = await server.get('/');
     expect(status).toBe(200);
-    const { name, ...places } = body as Record<string, string>;
-    expect(name).toBe('holdfast');
-    expect(Object.keys(places)).toEqual(['docs', 'openapi', 'health', 'metrics']);
+    const { name, version, ...places } = body as Record<string, string>;
+    expect([name, version]).toEqual(['holdfast', JSON.parse(readFileSync('package.json', 'utf8')).version]);
+    expect(Object.keys(places)).toEqual(['docs', 'openapi', 'health', 'live', 'metrics']);
     for (const path of Object.values(places)) expect((await fetch(server.url + path)).status).toBe(200);
   });
 
@@ -34,5 +37,17 @@ describe('The server that cannot start', () => {
     });
     const said = `Holdfast cannot start. Port ${server.port} is taken: stop what listens there, or set PORT.\n`;
     expect({ status, stdout, stderr }).toEqual({ status: 1, stdout: '', stderr: said });
+  });
+
+  it.each(['redis', 'etcd'])('says that its engine is away, and ends at once, with %s', async (engine) => {
+    const [port] = await freePorts(1);
+    const args = [compiled('src/cli/main.ts'), 'serve', '--store', `${engine}://127.0.0.1:${port}`];
+    const child = spawn(process.execPath, args, { env: { PATH: process.env['PATH'] } });
+    const ended = once(child, 'exit');
+    const [said] = (await once(child.stderr, 'data')) as [Buffer];
+    const saidMs = Date.now();
+    expect(said.toString()).toMatch(/^Holdfast cannot start\. .*ECONNREFUSED/);
+    expect(await ended).toEqual([1, null]);
+    expect(Date.now() - saidMs).toBeLessThan(1000);
   });
 });

@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { StoreError } from '../../src/stores/store.error.js';
 import { startInstances } from '../support/instances.js';
+
+const AWAY = new StoreError('STORE_UNAVAILABLE', 'watch', 'connect ECONNREFUSED');
+const WARN = 40;
 
 const KEY = { type: 'pull', resource_id: 'layer' };
 
@@ -14,12 +18,56 @@ async function held() {
 describe('A server that does not see the changes of the store', () => {
   it('is not ready, and says why', async () => {
     const { there, connection } = await held();
-    connection.interrupt();
+    connection.interrupt(AWAY);
     const { status, body } = await there.get('/health/ready');
     expect([status, body.code]).toEqual([503, 'NOT_READY']);
-    expect(body.details.store.message).toMatch('not seen');
+    expect(body.details.store.message).toBe(
+      'the changes of the store are not seen at the moment: connect ECONNREFUSED',
+    );
+    expect(body.message).toContain(body.details.store.message);
     connection.resume();
     expect((await there.get('/health/ready')).status).toBe(200);
+  });
+
+  it('shows that it is not ready in its metrics', async () => {
+    const { there, connection } = await held();
+    expect(await there.metric('holdfast_ready')).toBe(1);
+    connection.interrupt(AWAY);
+    expect(await there.metric('holdfast_ready')).toBe(0);
+    connection.resume();
+    expect(await there.metric('holdfast_ready')).toBe(1);
+  });
+
+  it('says so in its log once for each kind of reason, and when it sees them again', async () => {
+    const { there, clock, connection } = await held();
+    connection.interrupt(AWAY);
+    connection.interrupt(AWAY);
+    await clock.advance(2500);
+    connection.interrupt(new StoreError('STORE_UNREADABLE', 'watch', 'not the state this process opened'));
+    connection.resume();
+    connection.interrupt(AWAY);
+    connection.resume();
+    const lines = there.log.filter(({ context }) => context === 'Store');
+    expect(lines.map(({ level, msg }) => [level, msg])).toEqual([
+      [WARN, 'the changes of the store are not seen any more: connect ECONNREFUSED'],
+      [WARN, 'the changes of the store are not seen any more: not the state this process opened'],
+      [WARN, 'the changes of the store are seen again after 2.5 s'],
+      [WARN, 'the changes of the store are not seen any more: connect ECONNREFUSED'],
+      [WARN, 'the changes of the store are seen again after 0.0 s'],
+    ]);
+  });
+
+  it('does not show what was held some time ago as if it were held now', async () => {
+    const { there, connection } = await held();
+    const open = await there.stream('/events');
+    connection.interrupt(AWAY);
+    for (const path of ['/locks', '/events']) {
+      const { status, headers, body } = await there.get(path);
+      expect([status, body.code, headers['retry-after']]).toEqual([503, 'STORE_UNAVAILABLE', '1']);
+    }
+    expect(open.closed).toBe(false);
+    connection.resume();
+    expect((await there.get('/locks')).body.locks).toHaveLength(1);
   });
 
   it('keeps its streams, and tells them when it sees again', async () => {

@@ -83,14 +83,14 @@ const time = [
   {
     name: 'an interruption is an interruption',
     file: FEED,
-    find: 'interrupted: () => this.silent(partition),',
+    find: 'interrupted: (cause) => this.silent(partition, cause),',
     replace: '',
     tests: [INSTANCES_SPEC],
   },
   {
     name: 'between a compaction and the end of the listing nothing is watched',
     file: FEED,
-    find: '        this.silent(partition);\n',
+    find: '        this.silent(partition, COMPACTED);\n',
     replace: '',
     tests: [INSTANCES_SPEC],
   },

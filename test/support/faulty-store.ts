@@ -122,8 +122,8 @@ export class FaultyStore implements StateStore {
   }
 
   /** The connection over which it watches is lost. */
-  interrupt(): void {
-    for (const watch of this.watches) watch.interrupt();
+  interrupt(cause?: unknown): void {
+    for (const watch of this.watches) watch.interrupt(cause);
   }
 
   /** And is back. */
@@ -189,9 +189,9 @@ class HeldWatch implements WatchObserver {
     if (!this.over) this.observer.compacted();
   }
 
-  interrupt(): void {
+  interrupt(cause: unknown): void {
     this.away = true;
-    this.observer.interrupted?.();
+    this.observer.interrupted?.(cause);
   }
 
   resume(): void {

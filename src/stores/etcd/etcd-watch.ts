@@ -3,6 +3,7 @@ import { type Etcd3, type IEvent, type IWatchResponse } from 'etcd3';
 import { decodeExact } from '../exact-utf8.js';
 import { Silence } from '../silence.js';
 import { type Change, type Cursor, type WatchObserver } from '../state-store.interface.js';
+import { etcdError } from './etcd-faults.js';
 import { type EtcdKeys } from './etcd-keys.js';
 import { assertUnchanged, type Marker } from './etcd-marker.js';
 import { type EtcdMembers } from './etcd-members.js';
@@ -49,8 +50,8 @@ export class EtcdWatch {
       try {
         await this.check(client);
         await this.follow(client);
-      } catch {
-        if (!this.over) this.silence.begin();
+      } catch (error) {
+        if (!this.over) this.silence.begin(etcdError('watch', error));
         this.members.failed(client);
         await delay(this.retryMs, undefined, { ref: false });
         this.retryMs = Math.min(this.retryMs * 2, LONGEST_RETRY_MS);

@@ -1,19 +1,24 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis, type RedisOptions } from 'ioredis';
-import { redisError, unavailable, wasNeverSent } from './redis-faults.js';
+import { reasonOf, redisError, unavailable, wasNeverSent } from './redis-faults.js';
 
 /** A connection to one primary, made again by itself when it breaks. Every call is bounded by the options' timeout. */
 export class RedisConnection {
   private readonly redis: Redis;
   private trouble: Error | undefined;
+  /** It has been connected, and is so no more unless it is ready. */
+  private hasBeenReady = false;
 
   constructor(
-    options: RedisOptions,
+    private readonly options: RedisOptions,
     private readonly timeoutMs: number,
   ) {
     this.redis = new Redis({ ...options, replyMapping: 'legacy' });
     this.redis.on('error', (error: Error) => (this.trouble = error));
-    this.redis.on('ready', () => (this.trouble = undefined));
+    this.redis.on('ready', () => {
+      this.trouble = undefined;
+      this.hasBeenReady = true;
+    });
   }
 
   get isReady(): boolean {
@@ -61,6 +66,9 @@ export class RedisConnection {
   }
 
   private description(): string {
-    return `Redis is not connected${this.trouble ? `: ${this.trouble.message}` : ''}.`;
+    if (this.trouble) return `Redis is not connected: ${reasonOf(this.trouble).replace(/\.$/, '')}.`;
+    if (this.hasBeenReady) return 'Redis is not connected.';
+    const tls = this.options.tls ? ' rediss:// needs a port that speaks TLS: does this one?' : '';
+    return `Redis has not answered within ${this.timeoutMs} ms.${tls}`;
   }
 }

@@ -23,12 +23,24 @@ export function isUnknownScript(error: Error): boolean {
 export function redisError(operation: string, error: Error): StoreError {
   const format = /^HOLDFASTFORMAT (\S+) (\S+)/.exec(error.message);
   if (format) return otherFormat(operation, format[1]!, format[2]!);
-  const reason = error.name === 'MaxRetriesPerRequestError' ? 'the connection was lost' : error.message;
   return unavailable(
     operation,
-    `Redis cannot ${operation === 'open' ? 'be opened' : operation} now: ${reason}`,
+    `Redis cannot ${operation === 'open' ? 'be opened' : operation} now: ${reasonOf(error)}`,
     error,
   );
+}
+
+/** What ioredis says when no Sentinel helps; what was wrong with the last one is in it. */
+const NO_SENTINEL = /^All sentinels are unreachable.*?\.(?: Retrying.*?ms\.)?(?: Last error: (.*))?$/;
+
+/** For people: ioredis speaks of what it will do next, which is not what they are told it for. */
+export function reasonOf({ name, message }: Error): string {
+  if (name === 'MaxRetriesPerRequestError') return 'the connection was lost';
+  const sentinels = NO_SENTINEL.exec(message);
+  if (!sentinels) return message;
+  const [, last] = sentinels;
+  if (last === 'Connection is closed.') return 'no Sentinel can be reached';
+  return `no Sentinel says where the primary is${last === undefined ? '' : `: ${last}`}`;
 }
 
 export function unavailable(operation: string, message: string, cause?: unknown): StoreError {

@@ -67,9 +67,9 @@ export class RedisFeedReader {
         this.connection = this.nodes.watchConnection(this.partition, BLOCK_MS);
         await this.connection.connect();
         await this.follow(this.connection);
-      } catch {
+      } catch (error) {
         this.following = false;
-        if (!this.restarting) await this.interrupted();
+        if (!this.restarting) await this.interrupted(error);
       } finally {
         this.connection?.close();
       }
@@ -77,8 +77,8 @@ export class RedisFeedReader {
     this.running = false;
   }
 
-  private async interrupted(): Promise<void> {
-    for (const watch of this.watches) watch.interrupted();
+  private async interrupted(cause: unknown): Promise<void> {
+    for (const watch of this.watches) watch.interrupted(cause);
     if (this.watches.size === 0) return;
     await delay(this.retryMs, undefined, { ref: false });
     this.retryMs = Math.min(this.retryMs * 2, LONGEST_RETRY_MS);

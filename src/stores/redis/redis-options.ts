@@ -8,6 +8,12 @@ const FIRST_RETRY_MS = 50;
 const LONGEST_RETRY_MS = 1000;
 
 /**
+ * Nobody waits for an answer on a connection that is closed here. ioredis waits for so long also where there never was one, and
+ * keeps the process that could not start alive.
+ */
+const DISCONNECT_MS = 50;
+
+/**
  * How every connection is made. Nothing is ever sent twice: a commit sent again would conflict with itself and be
  * reported as refused although it was applied. What cannot be sent at once is refused, what was sent and not
  * answered fails when the connection does.
@@ -26,6 +32,7 @@ export function redisOptions(settings: RedisSettings): RedisOptions {
     commandTimeout: timeoutMs,
     socketTimeout: 2 * timeoutMs,
     keepAlive: timeoutMs,
+    disconnectTimeout: DISCONNECT_MS,
     db: settings.db,
     ...credentials(settings),
     ...tls(settings),

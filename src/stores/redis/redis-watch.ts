@@ -28,8 +28,8 @@ export class RedisWatch {
     return `${this.cursor}-0`;
   }
 
-  interrupted(): void {
-    if (!this.over) this.silence.begin();
+  interrupted(cause: unknown): void {
+    if (!this.over) this.silence.begin(cause);
   }
 
   /** Every entry behind the last one has been shown. */

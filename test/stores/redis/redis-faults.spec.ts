@@ -1,5 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { committed, getOne, listAll, PARTITION, put } from '../../../src/stores/contract/harness.js';
+import { freePorts } from '../../support/engines/free-ports.js';
+import { RedisSentinel } from '../../support/engines/redis-sentinel.js';
 import { startProxy } from '../engine-subject.js';
 import { eventually, timed } from '../eventually.js';
 import { expectUnknownOnce } from '../lost-answer.js';
@@ -83,6 +85,26 @@ describe('RedisStateStore, when Redis or the way to it fails', () => {
       code: 'STORE_UNAVAILABLE',
       message: expect.stringContaining('ECONNREFUSED'),
     });
+  });
+
+  it('says at a port that does not speak TLS that this may be the reason', async () => {
+    const redis = await startRedis();
+    await expect(openRedis(`rediss://127.0.0.1:${redis.port}`)).rejects.toThrow(
+      `Redis has not answered within ${TIMEOUT_MS} ms. rediss:// needs a port that speaks TLS: does this one?`,
+    );
+  });
+
+  it('says of Sentinels whether they cannot be reached or do not know the primary', async () => {
+    const [nobody] = await freePorts(1);
+    await expect(openRedis(`redis+sentinel://127.0.0.1:${nobody}/main`)).rejects.toThrow(
+      'Redis is not connected: no Sentinel can be reached.',
+    );
+    const redis = await startRedis();
+    const sentinel = await RedisSentinel.start(redis.port);
+    onTestFinished(() => sentinel.destroy());
+    await expect(openRedis(`redis+sentinel://127.0.0.1:${sentinel.port}/other`)).rejects.toThrow(
+      'Redis is not connected: no Sentinel says where the primary is: ERR No such master with that name.',
+    );
   });
 
   it('refuses to open with a wrong password, with the reason', async () => {
