@@ -12,13 +12,15 @@ const WARM_UP_MS = 1000;
 const WARM_UP_ROUNDS = 10;
 const ROUND_MS = 3000;
 const ROUNDS = 3;
+/** Alone a request takes other paths through the compiled code, and comes seldom. */
+const ALONE_WARM_UP_MS = 4000;
 
 const script = fileURLToPath(new URL('http-servers.mjs', import.meta.url));
 
 /** One round: how fast, and how much of its processor the server needed for each request. */
-async function measure({ port, cpuMs }, milliseconds) {
+async function measure({ port, cpuMs }, milliseconds, connections = CONNECTIONS) {
   const before = await cpuMs();
-  const result = await load({ port, requests: REQUESTS, connections: CONNECTIONS, milliseconds });
+  const result = await load({ port, requests: REQUESTS, connections, milliseconds });
   return { ...result, cpuUs: ((await cpuMs()) - before) * (1000 / result.requests) };
 }
 
@@ -26,7 +28,7 @@ const median = (results, key) => results.map((result) => result[key]).toSorted((
 
 const servers = [];
 for (const [name, { title }] of Object.entries(SERVERS)) {
-  servers.push({ title, results: [], ...(await startServer(script, name)) });
+  servers.push({ title, results: [], alone: [], ...(await startServer(script, name)) });
 }
 for (const server of servers) {
   let requests = 0;
@@ -36,6 +38,10 @@ for (const server of servers) {
 }
 for (let round = 0; round < ROUNDS; round++) {
   for (const server of servers) server.results.push(await measure(server, ROUND_MS));
+}
+for (const server of servers) await measure(server, ALONE_WARM_UP_MS, 1);
+for (let round = 0; round < ROUNDS; round++) {
+  for (const server of servers) server.alone.push(await measure(server, ROUND_MS, 1));
 }
 for (const { stop } of servers) stop();
 
@@ -53,6 +59,20 @@ table(
       ratio(median(bare, 'cpuUs') / cpuUs),
       median(results, 'p50').toFixed(1),
       median(results, 'p99').toFixed(1),
+    ];
+  }),
+);
+
+table(
+  'The same, one at a time: how long a request and its answer take',
+  ['server', 'µs', 'of bare', 'processor µs each'],
+  servers.map(({ title, alone }) => {
+    const rate = median(alone, 'rate');
+    return [
+      title,
+      (1e6 / rate).toFixed(0),
+      ratio(median(servers[0].alone, 'rate') / rate),
+      median(alone, 'cpuUs').toFixed(0),
     ];
   }),
 );
