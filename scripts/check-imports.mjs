@@ -30,7 +30,7 @@ const ROOMS = {
     ],
   },
   containerd: { rooms: ['client', 'content'] },
-  cli: { rooms: ['client', 'containerd', 'serve.ts'] },
+  cli: { rooms: ['client', 'containerd', 'serve.ts', 'version.ts'] },
 };
 
 const PORTS = new Set([

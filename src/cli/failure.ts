@@ -7,6 +7,7 @@ import {
   RefusedError,
   UnavailableError,
 } from '../client/index.js';
+import { causeOf } from '../client/reply.js';
 import { EXIT } from './exit-codes.js';
 import { refusalWords } from './refusal-words.js';
 import { NotGranted } from './run/lock-wait.js';
@@ -89,10 +90,4 @@ function unreachable({ attempts }: UnavailableError): string {
   const causes = new Map(attempts.map(({ url, cause }) => [url, causeOf(cause)]));
   const tried = [...causes].map(([url, cause]) => `${url} (${cause})`).join(', ');
   return `No Holdfast server answers at ${tried}.\n${FIND_A_SERVER}`;
-}
-
-/** `connect ECONNREFUSED 127.0.0.1:8086` and the like; where several addresses were tried, the error has only a code. */
-export function causeOf(cause: unknown): string {
-  const { message, code } = (cause ?? {}) as { message?: string; code?: string };
-  return message || code || 'no answer';
 }

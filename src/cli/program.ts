@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { Command, Help, type Option } from 'commander';
+import { VERSION } from '../version.js';
 import { containerdPluginCommand } from './commands/containerd-plugin.js';
 import { demoCommand } from './commands/demo.js';
 import { locksCommand } from './commands/locks.js';
@@ -21,7 +21,7 @@ Examples:
 export function holdfast(): Command {
   const program = new Command('holdfast')
     .description('Many nodes, one piece of work, done once.')
-    .version(version())
+    .version(VERSION)
     .enablePositionalOptions()
     .addHelpText('after', EXAMPLES)
     .addHelpText('after', EXIT_CODES_HELP);
@@ -53,9 +53,4 @@ function configure(command: Command): void {
 function descriptionOf(this: Help, option: Option): string {
   const description = Help.prototype.optionDescription.call(this, option);
   return option.mandatory ? `${description} (required)` : description;
-}
-
-function version(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
 }

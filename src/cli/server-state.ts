@@ -1,7 +1,7 @@
 import { successBody } from '../client/answers.js';
 import { type HoldfastError } from '../client/index.js';
-import { isRecord, type Json, type Reply } from '../client/reply.js';
-import { causeOf, isStranger, isUnreachable } from './failure.js';
+import { causeOf, isRecord, type Json, type Reply } from '../client/reply.js';
+import { isStranger, isUnreachable } from './failure.js';
 import { asking } from './server-calls.js';
 
 /** How one server stands. */

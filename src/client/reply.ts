@@ -60,8 +60,13 @@ export function errorOf(reply: Reply, request: ErrorDetails['request']): Holdfas
 
 /** The attempts have the whole of it; most people see the message alone. */
 function noAnswer({ url, cause }: Reply): string {
-  const { message, code } = cause as { message?: string; code?: string };
-  return `No answer from ${url} (${message || code || 'it is not known why'})`;
+  return `No answer from ${url} (${causeOf(cause)})`;
+}
+
+/** `connect ECONNREFUSED 127.0.0.1:8086` and the like; where several addresses were tried, the error has only a code. */
+export function causeOf(cause: unknown): string {
+  const { message, code } = (cause ?? {}) as { message?: string; code?: string };
+  return message || code || 'it is not known why';
 }
 
 export type Json = Readonly<Record<string, unknown>>;

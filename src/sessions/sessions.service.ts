@@ -92,7 +92,7 @@ export class SessionsService implements SessionDirectory {
       const session = this.table.find(id);
       if (session?.isOpen && this.table.isHere(session)) return session;
       if (!this.store.shared) throw notFound();
-      if (tries > 0 || !session?.isOpen) await this.table.look(id);
+      if (tries > 0) await this.table.look(id);
       await this.move(id);
     }
     throw unavailable('attach');
