@@ -4,6 +4,7 @@ import { buildingBlockMutants } from './core-building-blocks.mjs';
 import { endingMutants } from './core-ending.mjs';
 import { livenessMutants } from './core-liveness.mjs';
 import { instanceMutants } from './instance-mutants.mjs';
+import { journalMutants } from './journal-mutants.mjs';
 import managerMutants from './manager-mutants.mjs';
 
 /** What notices a mutant of the core. */
@@ -18,6 +19,7 @@ export const mutants = [
   ...managerMutants,
   ...instanceMutants,
   ...contentMutants,
+  ...journalMutants,
 ];
 
 function withTests(tests, group) {

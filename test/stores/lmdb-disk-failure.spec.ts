@@ -21,12 +21,20 @@ afterEach(async () => {
   rmSync(directory, { recursive: true });
 });
 
-async function startOnFailingDisk(what: 'FAIL_META' | 'FAIL_SYNC'): Promise<number> {
+async function startOnFailingDisk(what: 'FAIL_META' | 'FAIL_SYNC' | 'FAIL_JOURNAL'): Promise<number> {
   const library = join(directory, 'failing-disk.so');
   expect(spawnSync('cc', ['-shared', '-fPIC', '-o', library, SOURCE, '-ldl']).status).toBe(0);
   child = new StoreProcess(join(directory, 'state'), { env: { LD_PRELOAD: library, [what]: switchFile } });
   expect(await child.tell({ do: 'open' })).toBeNull();
-  const outcome = await write('absent', 'before');
+  return revisionOf(await write('absent', 'before'));
+}
+
+async function reopen(): Promise<void> {
+  child = new StoreProcess(join(directory, 'state'));
+  expect(await child.tell({ do: 'open' })).toBeNull();
+}
+
+function revisionOf(outcome: unknown): number {
   expect(outcome).toMatchObject({ status: 'committed' });
   return (outcome as { revision: number }).revision;
 }
@@ -42,27 +50,48 @@ const UNAVAILABLE = {
 };
 
 describe.skipIf(!hasCompiler)('a disk that fails (needs a C compiler)', () => {
-  it('rejects what could not be flushed, keeps what was there, and goes on when the disk does', async () => {
-    const revision = await startOnFailingDisk('FAIL_SYNC');
+  it('rejects what could not be written, keeps what was there, and goes on when the disk does', async () => {
+    const revision = await startOnFailingDisk('FAIL_META');
     writeFileSync(switchFile, '');
     for (let n = 0; n < 3; n++) expect(await write(revision, 'lost')).toEqual(UNAVAILABLE);
-    expect(await read()).toEqual([{ key: 'a', revision, value: 'before' }]);
     rmSync(switchFile);
+    expect(await read()).toEqual([{ key: 'a', revision, value: 'before' }]);
     expect(await write(revision, 'after')).toMatchObject({ status: 'committed' });
     expect(await read()).toMatchObject([{ value: 'after' }]);
+    expect(await child.tell({ do: 'close' })).toBeNull();
   });
 
-  it('does not know what became of a commit whose last step failed, and reopens before it goes on', async () => {
-    const revision = await startOnFailingDisk('FAIL_META');
+  it('never brings back what it has rejected, though all of it has reached the disk', async () => {
+    const revision = await startOnFailingDisk('FAIL_JOURNAL');
+    writeFileSync(switchFile, '');
+    expect(await write(revision, 'lost')).toEqual(UNAVAILABLE);
+    await child.kill();
+    await reopen();
+    expect(await read()).toEqual([{ key: 'a', revision, value: 'before' }]);
+  });
+
+  it('does not know what became of a commit that could not be flushed, and decides before it goes on', async () => {
+    const revision = await startOnFailingDisk('FAIL_SYNC');
     writeFileSync(switchFile, '');
     expect(await write(revision, 'perhaps')).toMatchObject({ status: 'unknown' });
     expect(await write(revision, 'perhaps')).toEqual(UNAVAILABLE);
     expect(await read()).toEqual(UNAVAILABLE);
     rmSync(switchFile);
-    const [item] = (await read()) as [{ revision: number; value: string }];
-    expect(['before', 'perhaps']).toContain(item.value);
-    expect(await write(item.revision, 'after')).toMatchObject({ status: 'committed' });
-    expect(await read()).toMatchObject([{ value: 'after' }]);
-    expect(await child.tell({ do: 'close' })).toBeNull();
+    expect(await read()).toEqual([{ key: 'a', revision, value: 'before' }]);
+    const after = await write(revision, 'after');
+    expect(after).toMatchObject({ status: 'committed' });
+    await child.kill();
+    await reopen();
+    expect(await read()).toEqual([{ key: 'a', revision: revisionOf(after), value: 'after' }]);
+  });
+
+  it('may bring back a commit of which it did not know, whole and at its own revision, if it is killed before it has decided', async () => {
+    const revision = await startOnFailingDisk('FAIL_SYNC');
+    writeFileSync(switchFile, '');
+    expect(await write(revision, 'perhaps')).toMatchObject({ status: 'unknown' });
+    await child.kill();
+    await reopen();
+    expect(await read()).toEqual([{ key: 'a', revision: revision + 1, value: 'perhaps' }]);
+    expect(revisionOf(await write(revision + 1, 'after'))).toBeGreaterThan(revision + 1);
   });
 });

@@ -6,7 +6,7 @@ import { type CommitOutcome, type Item } from '../../src/stores/state-store.inte
 import { StoreProcess } from '../support/store-process.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
-/** A limit on file sizes stands in for the full disk: it needs no privileges, and LMDB meets it the same way. */
+/** A limit on file sizes stands in for the full disk: it needs no privileges, and the writes meet it the same way. */
 const FILE_BLOCKS = 2048;
 const TOO_SMALL_FOR_ANYTHING = 32;
 
@@ -28,37 +28,39 @@ function write(n: number): Promise<unknown> {
   return child.tell({ do: 'commit', writes: [{ key: `k${n}`, expect: 'absent', put }] });
 }
 
-it('refuses commits when the disk is full, stays readable, and works again when there is room', async () => {
-  child = new StoreProcess(directory, { fileBlocks: FILE_BLOCKS });
-  expect(await child.tell({ do: 'open' })).toBeNull();
-  const revisions: number[] = [];
-  for (;;) {
-    const outcome = (await write(revisions.length)) as CommitOutcome;
-    if (outcome.status !== 'committed') break;
-    revisions.push(outcome.revision);
-    expect(revisions.length, 'the limit was never met').toBeLessThan(FILE_BLOCKS);
-  }
-  expect(revisions.length).toBeGreaterThan(10);
-  for (let n = 0; n < 3; n++) expect(await write(revisions.length)).toEqual(UNAVAILABLE);
-  expect(((await child.tell({ do: 'list' })) as Item[]).length).toBe(revisions.length);
+it.skipIf(process.platform !== 'linux')(
+  'refuses commits when the disk is full, stays readable, and works again when there is room',
+  async () => {
+    child = new StoreProcess(directory, { fileBlocks: FILE_BLOCKS });
+    expect(await child.tell({ do: 'open' })).toBeNull();
+    const revisions: number[] = [];
+    /** Saving what is in the journal may make some room after the first refusals. */
+    for (let refused = 0; refused < 10;) {
+      const outcome = (await write(revisions.length)) as CommitOutcome;
+      if (outcome.status === 'committed') revisions.push(outcome.revision);
+      else expect(outcome).toEqual(UNAVAILABLE);
+      refused = outcome.status === 'committed' ? 0 : refused + 1;
+      expect(revisions.length, 'the limit was never met').toBeLessThan(FILE_BLOCKS);
+    }
+    expect(revisions.length).toBeGreaterThan(10);
+    expect(((await child.tell({ do: 'list' })) as Item[]).length).toBe(revisions.length);
 
-  const freed = [0, 1, 2, 3].map((n) => ({ key: `k${n}`, expect: revisions[n]!, delete: true as const }));
-  expect(await child.tell({ do: 'commit', writes: freed })).toMatchObject({ status: 'committed' });
-  await child.tell({ do: 'commit', writes: [{ key: 'small', expect: 'absent', put: '' }] });
-  const again = (await write(1000)) as CommitOutcome;
-  expect(again).toMatchObject({ status: 'committed' });
-  expect(again.status === 'committed' && again.revision > revisions.at(-1)!).toBe(true);
+    child.liftFileLimit();
+    const again = (await write(1000)) as CommitOutcome;
+    expect(again).toMatchObject({ status: 'committed' });
+    expect(again.status === 'committed' && again.revision > revisions.at(-1)!).toBe(true);
 
-  await child.kill();
-  const store = new LmdbStateStore(directory, new SystemClock());
-  await store.open();
-  const keys = revisions.map((_, n) => `k${n}`);
-  const items = await store.get(0, keys);
-  expect(items.map((item) => item?.revision)).toEqual(
-    revisions.map((revision, n) => (n < 4 ? undefined : revision)),
-  );
-  await store.close();
-});
+    await child.kill();
+    const store = new LmdbStateStore(directory, new SystemClock());
+    await store.open();
+    const items = await store.get(
+      0,
+      revisions.map((_, n) => `k${n}`),
+    );
+    expect(items.map((item) => item?.revision)).toEqual(revisions);
+    await store.close();
+  },
+);
 
 it('refuses to start without room, with an error and not a crash', async () => {
   child = new StoreProcess(directory, { fileBlocks: TOO_SMALL_FOR_ANYTHING });

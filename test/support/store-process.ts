@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { type Write } from '../../src/stores/state-store.interface.js';
 import { compiled } from './compiled.js';
@@ -33,7 +33,7 @@ export class StoreProcess {
   /** `fileBlocks`: no file may grow beyond this many KiB, as on a full disk. */
   constructor(directory: string, { fileBlocks, env }: { fileBlocks?: number; env?: NodeJS.ProcessEnv } = {}) {
     const program = compiled('test/stores/programs/store-process.ts');
-    const limit = fileBlocks === undefined ? '' : `ulimit -f ${fileBlocks};`;
+    const limit = fileBlocks === undefined ? '' : `ulimit -S -f ${fileBlocks};`;
     const script = `${limit} exec "$0" "$@"`;
     this.child = spawn('bash', ['-c', script, process.execPath, program, directory], {
       stdio: 'pipe',
@@ -76,6 +76,11 @@ export class StoreProcess {
       void this.tell({ do: 'load', workers });
       void this.ended.then(() => resolve());
     });
+  }
+
+  /** There is room again. */
+  liftFileLimit(): void {
+    execFileSync('prlimit', ['--pid', String(this.child.pid), '--fsize=unlimited:']);
   }
 
   async kill(): Promise<void> {

@@ -3,7 +3,7 @@ import { type Change, type CommitOutcome, type Cursor, type Write } from '../sta
 import { type StoreError } from '../store.error.js';
 import { Group } from './group.js';
 
-/** How a group's transaction ended. `failed`: certainly nothing is written. `unknown`: some day it may be. */
+/** How the writing of a group ended. `failed`: certainly nothing is written. `unknown`: some day it may be. */
 export type GroupResult =
   | { readonly status: 'written' }
   | { readonly status: 'fenced' }
@@ -16,13 +16,13 @@ export interface GroupDatabase {
   /** Throws a `StoreError` if the database cannot be read. */
   storedRevision(key: string): number | undefined;
   /** Never rejects. `written` means on disk. */
-  write(changes: Iterable<Change>, revision: Cursor): Promise<GroupResult>;
+  write(changes: readonly Change[], revision: Cursor): Promise<GroupResult>;
   /** What to tell callers whose commits did not get written. */
   refusal(result: Exclude<GroupResult, { status: 'written' }>): StoreError;
 }
 
 /**
- * Most commits in one transaction. Judging a commit takes some microseconds of the event loop: this many
+ * Most commits in one group. Judging a commit takes some microseconds of the event loop: this many
  * take a few milliseconds, and the cost of a flush is long since spread thin.
  */
 const COMMITS_PER_GROUP = 2000;
@@ -36,7 +36,7 @@ interface Waiting {
 
 /**
  * Group commit: what is asked for in one turn of the event loop, or while a group is on its way to disk, is
- * judged in order and written in one transaction with one flush. There is at most one group under way, so a
+ * judged in order and written together with one flush. There is at most one group under way, so a
  * failed group never takes a later one with it.
  *
  * Promises: a commit is shown to the feed and then acknowledged, in commit order, only after its group is on
@@ -77,7 +77,7 @@ export class GroupCommitter {
     const group = await this.judge(waiting);
     if (!group) return;
     if (group.changes.size === 0) return this.acknowledge(waiting);
-    this.settle(waiting, await this.database.write(group.changes.values(), group.revision));
+    this.settle(waiting, await this.database.write([...group.changes.values()], group.revision));
   }
 
   private async judge(waiting: readonly Waiting[]): Promise<Group | undefined> {

@@ -1,7 +1,7 @@
 import { type Change, type Cursor, type Expectation, type Write } from '../state-store.interface.js';
 
 /**
- * The commits that go to disk in one transaction. Each is judged against what is stored and what the
+ * The commits that go to disk together. Each is judged against what is stored and what the
  * commits before it in the group make of it; of several writes to one key only the last goes to disk.
  */
 export class Group {

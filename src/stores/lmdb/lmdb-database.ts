@@ -4,22 +4,30 @@ import { type Change, type Cursor, type Item } from '../state-store.interface.js
 import { StoreError } from '../store.error.js';
 import { assertSoundDataFile } from './data-file-check.js';
 import { type Environment, OWNER_RECORD, openEnvironment } from './environment.js';
-import { type GroupDatabase, type GroupResult } from './group-committer.js';
+import { type GroupResult } from './group-committer.js';
+
+/** What the database says of itself, beside the items. */
+export interface OwnerRecord {
+  /** The newest revision given out, as far as this database has the changes; those after it are in the journal. */
+  readonly revision: Cursor;
+  /** The owner whose journal has the changes after that; `undefined`: there are none. */
+  readonly journal: number | undefined;
+}
+
+/** Encoding so many takes about a millisecond: other requests get their turn between two transactions. */
+const CHANGES_PER_TRANSACTION = 200;
 
 /**
  * The LMDB database of one owner.
  *
- * Promises: `write` is all or nothing, on disk before it says `written`, and changes nothing once another
+ * Promises: a transaction is all or nothing, on disk before it says `written`, and changes nothing once another
  * process has taken ownership. Reads see everything written, and nothing that is not on disk. When LMDB gives
  * up on its environment (its meta page could not be written) the database is reopened before the next use.
  * Does not promise: to survive a file that is changed or cut short while it is open.
  */
-export class LmdbDatabase implements GroupDatabase {
+export class LmdbDatabase {
   private broken = false;
   private recovery: Promise<void> | undefined;
-
-  /** The newest revision that may be on disk; written out by a recovery. */
-  private revision: Cursor = 0;
 
   private constructor(
     private readonly directory: string,
@@ -39,23 +47,36 @@ export class LmdbDatabase implements GroupDatabase {
   }
 
   /**
-   * Every earlier owner is fenced out from here on. Returns the newest revision given out, at least `floor`.
-   * `fresh`: the database has just been made; otherwise it must hold the record of an earlier owner.
+   * Every earlier owner is fenced out from here on. Returns the record as it was; there must be one unless the database is `fresh`.
    * `assertCurrent` throws when the directory has passed on. It is asked inside the transaction: whoever took the directory
    * last writes its record last, and nobody who has lost it fences out who has it.
    */
-  takeOwnership(floor: Cursor, fresh: boolean, assertCurrent: () => void): Cursor {
+  takeOwnership(fresh: OwnerRecord | undefined, assertCurrent: () => void): OwnerRecord {
     try {
-      this.revision = this.environment.transactionSync(() => {
+      return this.environment.transactionSync(() => {
         assertCurrent();
-        const newest = fresh ? floor : Math.max(floor, this.recordedRevision());
-        this.environment.putSync(OWNER_RECORD, String(newest), this.nonce);
-        return newest;
+        const record = fresh ?? this.record();
+        this.environment.putSync(OWNER_RECORD, recordText(record), this.nonce);
+        return record;
       });
     } catch (error) {
       throw error instanceof StoreError ? error : this.refusal({ status: 'failed', cause: error as Error });
     }
-    return this.revision;
+  }
+
+  /** Throws `STORE_UNREADABLE` if there is none. */
+  record(): OwnerRecord {
+    const [revision, journal] = (this.environment.get(OWNER_RECORD) ?? '').split(' ').map(Number);
+    if (revision && Number.isSafeInteger(revision)) return { revision, journal };
+    const message = `The database in ${this.directory} is not Holdfast's: it has no record of its newest revision.`;
+    throw new StoreError('STORE_UNREADABLE', 'open', message);
+  }
+
+  /** Nobody has taken ownership since. Throws when the database cannot be read. */
+  isOwned(): boolean {
+    // A read that goes on in an old snapshot would not notice.
+    this.environment.resetReadTxn();
+    return this.environment.getEntry(OWNER_RECORD)?.version === this.nonce;
   }
 
   async ready(): Promise<void> {
@@ -88,17 +109,25 @@ export class LmdbDatabase implements GroupDatabase {
     });
   }
 
-  async write(changes: Iterable<Change>, revision: Cursor): Promise<GroupResult> {
-    this.revision = revision;
+  /**
+   * Writes the changes, in several transactions if there are many, and with the last of them the record. Never rejects. Unless it
+   * says `written`, any of the changes may be there, and the record is the old one or the new.
+   */
+  async write(changes: Iterable<Change>, record: OwnerRecord): Promise<GroupResult> {
     try {
-      const owned = await this.environment.ifVersion(OWNER_RECORD, this.nonce, () => {
-        for (const change of changes) this.writeChange(change);
-        void this.environment.put(OWNER_RECORD, String(revision), this.nonce);
-      });
-      return { status: owned ? 'written' : 'fenced' };
+      await this.ready();
     } catch (error) {
-      return { status: this.canRead() ? 'failed' : 'unknown', cause: await causeOf(error) };
+      return { status: 'failed', cause: error as Error };
     }
+    let some: Change[] = [];
+    for (const change of changes) {
+      some.push(change);
+      if (some.length < CHANGES_PER_TRANSACTION) continue;
+      const result = await this.writeTogether(some);
+      if (result.status !== 'written') return result;
+      some = [];
+    }
+    return this.writeTogether(some, record);
   }
 
   refusal(result: Exclude<GroupResult, { status: 'written' }>): StoreError {
@@ -109,6 +138,7 @@ export class LmdbDatabase implements GroupDatabase {
         `Another process has taken over the state in ${this.directory}. Nothing was written; this process must end.`,
       );
     }
+    if (result.cause instanceof StoreError) return result.cause;
     const certainty = result.status === 'failed' ? 'Nothing was written' : 'It is not known what was written';
     return new StoreError(
       'STORE_UNAVAILABLE',
@@ -123,11 +153,18 @@ export class LmdbDatabase implements GroupDatabase {
     await this.environment.close();
   }
 
-  private recordedRevision(): Cursor {
-    const revision = Number(this.environment.get(OWNER_RECORD));
-    if (Number.isSafeInteger(revision)) return revision;
-    const message = `The database in ${this.directory} is not Holdfast's: it has no record of its newest revision.`;
-    throw new StoreError('STORE_UNREADABLE', 'open', message);
+  private async writeTogether(changes: readonly Change[], record?: OwnerRecord): Promise<GroupResult> {
+    try {
+      const owned = await this.environment.ifVersion(OWNER_RECORD, this.nonce, () => {
+        for (const change of changes) this.writeChange(change);
+        if (record) void this.environment.put(OWNER_RECORD, recordText(record), this.nonce);
+      });
+      // What was just written is not in the snapshot of a read that has begun.
+      this.environment.resetReadTxn();
+      return { status: owned ? 'written' : 'fenced' };
+    } catch (error) {
+      return { status: this.canRead() ? 'failed' : 'unknown', cause: await causeOf(error) };
+    }
   }
 
   private reading<T>(read: () => T): T {
@@ -147,9 +184,7 @@ export class LmdbDatabase implements GroupDatabase {
   /** A failed transaction leaves the old state in place, unless LMDB could not even write its meta page. */
   private canRead(): boolean {
     try {
-      /** A read that goes on in an old snapshot would not notice. */
-      this.environment.resetReadTxn();
-      this.environment.get(OWNER_RECORD);
+      this.isOwned();
     } catch {
       this.broken = true;
     }
@@ -162,11 +197,15 @@ export class LmdbDatabase implements GroupDatabase {
     assertSoundDataFile(this.directory);
     this.environment = openEnvironment(this.directory);
     this.broken = false;
-    const result = await this.write([], this.revision);
+    const result = await this.writeTogether([], this.record());
     if (result.status === 'written') return;
     this.broken = true;
     throw this.refusal(result.status === 'unknown' ? { ...result, status: 'failed' } : result);
   }
+}
+
+function recordText({ revision, journal }: OwnerRecord): string {
+  return journal === undefined ? `${revision}` : `${revision} ${journal}`;
 }
 
 /** lmdb rejects with a promise of the reason; it must be handled, or the process ends. */

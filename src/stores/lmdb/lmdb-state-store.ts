@@ -15,6 +15,7 @@ import {
 } from '../state-store.interface.js';
 import { StoreError } from '../store.error.js';
 import { GroupCommitter } from './group-committer.js';
+import { JournaledDatabase } from './journaled-database.js';
 import { LmdbDatabase } from './lmdb-database.js';
 import { OwnerSocket } from './owner-socket.js';
 import { StoreDirectory } from './store-directory.js';
@@ -29,14 +30,14 @@ const ITEMS_PER_PAGE = 500;
 const NONCES = 2 ** 48 - 1;
 
 interface Serving {
-  readonly database: LmdbDatabase;
+  readonly database: JournaledDatabase;
   readonly committer: GroupCommitter;
   readonly feed: ChangeFeed;
   readonly socket: OwnerSocket;
 }
 
 /**
- * The state in one directory on this machine's disk, kept by LMDB: `file:DIR`, the default.
+ * The state in one directory on this machine's disk, kept by LMDB behind a journal: `file:DIR`, the default.
  *
  * Promises the port's guarantees, and that a commit is acknowledged and shown only once it is on disk; that
  * one process at a time writes; that a full disk is an error and not the end; and that revisions go on above
@@ -100,15 +101,30 @@ export class LmdbStateStore implements StateStore {
     return this.assertServing('watch').feed.watch(cursor, observer);
   }
 
-  /** Each page is read afresh: a listing pins no old pages, and what changed meanwhile is in the feed. */
+  /**
+   * First what is not saved yet, then what is, unless it was in the first. Each page is read afresh: a listing pins no old pages, and
+   * what changed meanwhile is in the feed.
+   */
   private async *pages(prefix: string): AsyncIterable<readonly Item[]> {
+    await this.assertServing('list').database.ready();
+    const unsaved = this.assertServing('list').database.unsavedChanges();
+    const items = [...unsaved.values()].filter((change): change is Item => change.value !== undefined);
+    const wanted = items.filter(({ key }) => key.startsWith(prefix));
+    for (let at = 0; at < wanted.length; at += ITEMS_PER_PAGE) yield wanted.slice(at, at + ITEMS_PER_PAGE);
+    for await (const page of this.savedPages(prefix)) {
+      const others = page.filter(({ key }) => !unsaved.has(key));
+      if (others.length > 0) yield others;
+    }
+  }
+
+  private async *savedPages(prefix: string): AsyncIterable<readonly Item[]> {
     let from: { readonly key: string; readonly exclusive: boolean } = { key: prefix, exclusive: false };
     for (;;) {
       const { database } = this.assertServing('list');
       await database.ready();
       const page = database.page(from.key, from.exclusive, ITEMS_PER_PAGE);
       const wanted = page.filter(({ key }) => key.startsWith(prefix));
-      if (wanted.length > 0) yield wanted;
+      yield wanted;
       if (wanted.length < ITEMS_PER_PAGE) return;
       from = { key: page.at(-1)!.key, exclusive: true };
       await new Promise((resolve) => setImmediate(resolve));
@@ -127,16 +143,24 @@ export class LmdbStateStore implements StateStore {
     const fresh = !this.directory.hasState();
     this.directory.assertWritable();
     if (fresh) this.directory.beginCreation();
-    const database = LmdbDatabase.open(this.directory.path, randomInt(1, NONCES));
+    const nonce = randomInt(1, NONCES);
+    const lmdb = LmdbDatabase.open(this.directory.path, nonce);
     try {
-      const floor = this.clock.wallMs() * REVISIONS_PER_MS;
-      const revision = database.takeOwnership(floor, fresh, () => socket.assertCurrent());
-      if (fresh) this.directory.finishCreation();
+      if (this.directory.isOutdated) this.directory.declareFormat();
+      const database = await JournaledDatabase.takeOver(lmdb, {
+        directory: this.directory.path,
+        nonce,
+        floor: this.clock.wallMs() * REVISIONS_PER_MS,
+        fresh,
+        assertCurrent: () => socket.assertCurrent(),
+      });
+      if (fresh) this.directory.declareFormat();
+      const { revision } = database;
       const feed = new ChangeFeed(revision);
       return { database, feed, socket, committer: new GroupCommitter(database, feed, revision) };
     } catch (error) {
-      await database.close();
-      throw error;
+      await lmdb.close();
+      throw error instanceof StoreError ? error : this.directory.unavailable('write to', error as Error);
     }
   }
 

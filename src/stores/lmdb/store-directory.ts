@@ -22,7 +22,9 @@ const UNFINISHED_FORMAT_FILE = 'holdfast.json.new';
 const LOCK_FILE = 'lock.mdb';
 const ROOM_FILE = 'room.probe';
 
-const FORMAT = { format: 'holdfast-state', version: 1 };
+/** Version 1 had no journal: a Holdfast that does not know of it would miss the newest commits. */
+const FORMAT = { format: 'holdfast-state', version: 2 };
+const READABLE_VERSIONS: ReadonlySet<unknown> = new Set([1, FORMAT.version]);
 
 /** Every fresh ext4 volume has it. */
 const LOST_AND_FOUND = 'lost+found';
@@ -37,6 +39,9 @@ const ROOM_BYTES = 128 * 1024;
  */
 export class StoreDirectory {
   readonly path: string;
+
+  /** An earlier version wrote it, and does not know how this one does. */
+  isOutdated = false;
 
   constructor(path: string) {
     this.path = resolve(path);
@@ -74,21 +79,23 @@ export class StoreDirectory {
     });
   }
 
-  /** Until `finishCreation` the directory holds nothing of value: a start that did not get there is undone. */
+  /** Until its format is declared the directory holds nothing of value: a start that did not get there is undone. */
   beginCreation(): void {
     this.attempt('write to', () => {
-      writeFlushed(join(this.path, UNFINISHED_FORMAT_FILE), Buffer.from(`${JSON.stringify(FORMAT)}\n`));
+      this.writeFormat();
       rmSync(join(this.path, DATA_FILE), { force: true });
       rmSync(join(this.path, LOCK_FILE), { force: true });
-      flush(this.path);
+      flushDirectory(this.path);
     });
   }
 
-  finishCreation(): void {
+  /** Says that the directory is ours, as this version writes it. */
+  declareFormat(): void {
     this.attempt('write to', () => {
-      flush(this.path);
+      this.writeFormat();
+      flushDirectory(this.path);
       renameSync(join(this.path, UNFINISHED_FORMAT_FILE), join(this.path, FORMAT_FILE));
-      flush(this.path);
+      flushDirectory(this.path);
     });
   }
 
@@ -106,11 +113,16 @@ export class StoreDirectory {
       throw this.unreadable(`its ${FORMAT_FILE} is damaged`);
     }
     if (found?.format !== FORMAT.format) throw this.unreadable(`its ${FORMAT_FILE} is not Holdfast's`);
-    if (found.version !== FORMAT.version) {
+    this.isOutdated = found.version !== FORMAT.version;
+    if (!READABLE_VERSIONS.has(found.version)) {
       throw this.unreadable(
-        `it has format version ${found.version}, and this Holdfast reads only version ${FORMAT.version}`,
+        `it has format version ${found.version}, and this Holdfast reads versions up to ${FORMAT.version}`,
       );
     }
+  }
+
+  private writeFormat(): void {
+    writeFlushed(join(this.path, UNFINISHED_FORMAT_FILE), Buffer.from(`${JSON.stringify(FORMAT)}\n`));
   }
 
   private attempt<T>(verb: string, action: () => T): T {
@@ -136,7 +148,7 @@ function makeDirectory(path: string): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
-  flush(dirname(path));
+  flushDirectory(dirname(path));
 }
 
 function assertWritableFile(path: string): void {
@@ -153,7 +165,7 @@ function writeFlushed(path: string, bytes: Buffer): void {
   }
 }
 
-function flush(path: string): void {
+export function flushDirectory(path: string): void {
   const file = openSync(path, 'r');
   try {
     fsyncSync(file);

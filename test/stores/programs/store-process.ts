@@ -20,11 +20,14 @@ async function perform(command: StoreCommand): Promise<unknown> {
   return items;
 }
 
-/** Commits without end: a record that is updated, and with it a new one. Says each acknowledgement at once. */
+/**
+ * Commits without end: a record that is updated, and with it a new one, long enough for the journal to be saved on the way. Says
+ * each acknowledgement at once.
+ */
 async function load(worker: number): Promise<never> {
   let expect: Write['expect'] = 'absent';
   for (let n = 0; ; n++) {
-    const value = `${n}`.padEnd(300, '.');
+    const value = `${n}`.padEnd(3000, '.');
     const writes: Write[] = [
       { key: `${worker}`, expect, put: value },
       { key: `${worker}/${n}`, expect: 'absent', put: value },

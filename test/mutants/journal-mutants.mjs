@@ -1,0 +1,171 @@
+const DATABASE = 'src/stores/lmdb/journaled-database.ts';
+const JOURNAL = 'src/stores/lmdb/journal.ts';
+const FILE = 'src/stores/lmdb/journal-file.ts';
+const FRAME = 'src/stores/lmdb/journal-frame.ts';
+const LMDB = 'src/stores/lmdb/lmdb-database.ts';
+const STORE = 'src/stores/lmdb/lmdb-state-store.ts';
+
+const FRAME_SPEC = 'test/stores/journal-frame.spec.ts';
+const JOURNAL_SPEC = 'test/stores/lmdb-journal.spec.ts';
+const FAILURE_SPEC = 'test/stores/lmdb-disk-failure.spec.ts';
+const FULL_SPEC = 'test/stores/lmdb-disk-full.spec.ts';
+const CRASH_SPEC = 'test/stores/lmdb-crash.spec.ts';
+const OWNERSHIP_SPEC = 'test/stores/lmdb-ownership.spec.ts';
+
+/** What the `file:` store promises of its journal. */
+export const journalMutants = [
+  {
+    name: 'the next owner reads the journal',
+    file: DATABASE,
+    find: 'frames.flatMap((frame) => frame.changes)',
+    replace: 'frames.slice(0, 0).flatMap((frame) => frame.changes)',
+    tests: [JOURNAL_SPEC],
+  },
+  {
+    name: 'revisions go on above those in the journal',
+    file: DATABASE,
+    find: ', frames.at(-1)?.revision ?? 0)',
+    replace: ')',
+    tests: [CRASH_SPEC],
+  },
+  {
+    name: 'the journal is looked at before anything is changed',
+    file: DATABASE,
+    find: '    if (!fresh) framesAfter(opening, database.record());\n',
+    replace: '',
+    tests: [JOURNAL_SPEC],
+  },
+  {
+    name: 'journals of earlier owners are removed',
+    file: DATABASE,
+    find: '    for (const owner of abandoned) removeJournal(directory, owner);\n',
+    replace: '',
+    tests: [JOURNAL_SPEC],
+  },
+  {
+    name: 'the record names the journal',
+    file: LMDB,
+    find: 'journal === undefined ? `${revision}` : `${revision} ${journal}`',
+    replace: '`${revision}`',
+    tests: [JOURNAL_SPEC],
+  },
+  {
+    name: 'a group is written only by the owner',
+    file: DATABASE,
+    find: "    if (before.status !== 'written') return before;\n",
+    replace: '    void before;\n',
+    tests: [OWNERSHIP_SPEC],
+  },
+  {
+    name: 'a group is written only if ownership has not passed on meanwhile',
+    file: DATABASE,
+    find: "if (after.status !== 'written') {",
+    replace: "if (after.status === 'unknown') {",
+    tests: [JOURNAL_SPEC],
+  },
+  {
+    name: 'what is not saved is seen',
+    file: DATABASE,
+    find: 'this.unsaved.get(key) ?? this.beingSaved.get(key)',
+    replace: 'this.beingSaved.get(key)',
+    tests: [JOURNAL_SPEC],
+  },
+  {
+    name: 'what is being saved is seen',
+    file: DATABASE,
+    find: 'this.unsaved.get(key) ?? this.beingSaved.get(key)',
+    replace: 'this.unsaved.get(key)',
+    tests: [JOURNAL_SPEC],
+  },
+  {
+    name: 'what is being saved is listed',
+    file: DATABASE,
+    find: 'new Map([...this.beingSaved, ...this.unsaved]);\n  }\n\n  /** The saved',
+    replace: 'new Map(this.unsaved);\n  }\n\n  /** The saved',
+    tests: [JOURNAL_SPEC],
+  },
+  {
+    name: 'of what is being saved and not saved the newer is listed',
+    file: DATABASE,
+    find: 'new Map([...this.beingSaved, ...this.unsaved]);\n  }\n\n  /** The saved',
+    replace: 'new Map([...this.unsaved, ...this.beingSaved]);\n  }\n\n  /** The saved',
+    tests: [JOURNAL_SPEC],
+  },
+  {
+    name: 'an old value is not listed beside its newer one',
+    file: STORE,
+    find: 'page.filter(({ key }) => !unsaved.has(key))',
+    replace: 'page',
+    tests: [JOURNAL_SPEC],
+  },
+  {
+    name: 'what could not be saved is not forgotten',
+    file: DATABASE,
+    find: 'this.unsaved = new Map([...this.beingSaved, ...this.unsaved]);\n    this.beingSaved',
+    replace: 'this.unsaved = new Map(this.unsaved);\n    this.beingSaved',
+    tests: [FULL_SPEC],
+  },
+  {
+    name: 'a file is written over only when all of it is saved',
+    file: DATABASE,
+    find: 'if (this.isOtherFree) this.journal.turnOver();',
+    replace: 'this.journal.turnOver();',
+    tests: [FULL_SPEC],
+  },
+  {
+    name: 'the journal is saved when it is long',
+    file: DATABASE,
+    find: 'if (this.journal.bytes >= SAVE_AT_BYTES)',
+    replace: 'if (this.journal.bytes < 0)',
+    tests: [JOURNAL_SPEC],
+  },
+  {
+    name: 'the record says how far is saved only with the last of the changes',
+    file: LMDB,
+    find: 'await this.writeTogether(some);',
+    replace: 'await this.writeTogether(some, record);',
+    tests: [JOURNAL_SPEC],
+  },
+  {
+    name: 'a group in doubt is decided before anything else',
+    file: DATABASE,
+    find: "this.inDoubt = appended.status === 'unknown';",
+    replace: 'this.inDoubt = false;',
+    tests: [FAILURE_SPEC],
+  },
+  {
+    name: 'a group that failed is cut off',
+    file: FILE,
+    find: '      await cut(this.file, end);\n',
+    replace: '',
+    tests: [FAILURE_SPEC],
+  },
+  {
+    name: 'a write to the journal returns when it is on disk',
+    file: FILE,
+    find: ' | constants.O_DSYNC;',
+    replace: ';',
+    tests: [FAILURE_SPEC],
+  },
+  {
+    name: 'a frame that is missing is noticed',
+    file: JOURNAL,
+    find: 'if (!follows) throw',
+    replace: 'if (!follows && i < 0) throw',
+    tests: [JOURNAL_SPEC],
+  },
+  {
+    name: 'a frame is whole',
+    file: FRAME,
+    find: 'return checksum(bytes, start, end) === bytes.readUInt32LE(start + CHECKSUM_AT) ? end : undefined;',
+    replace: 'return end;',
+    tests: [FRAME_SPEC],
+  },
+  {
+    name: 'a directory of the version before says that it has changed',
+    file: STORE,
+    find: '      if (this.directory.isOutdated) this.directory.declareFormat();\n',
+    replace: '',
+    tests: [JOURNAL_SPEC],
+  },
+];

@@ -1,0 +1,206 @@
+import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { JournaledDatabase } from '../../src/stores/lmdb/journaled-database.js';
+import { LmdbDatabase } from '../../src/stores/lmdb/lmdb-database.js';
+import { LmdbStateStore } from '../../src/stores/lmdb/lmdb-state-store.js';
+import { type Change, type Item } from '../../src/stores/state-store.interface.js';
+import { SimulatedClock } from '../support/simulated-clock.js';
+import { StoreProcess } from '../support/store-process.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
+
+const MEGABYTE = 1024 * 1024;
+const VALUE = 'v'.repeat(60_000);
+
+let directory: string;
+beforeEach(() => void (directory = temporaryDirectory()));
+afterEach(() => rmSync(directory, { recursive: true }));
+
+const journals = (): string[] =>
+  readdirSync(directory)
+    .filter((name) => name.startsWith('journal-'))
+    .map((name) => join(directory, name))
+    .sort();
+
+async function openStore(): Promise<LmdbStateStore> {
+  const store = new LmdbStateStore(directory, new SimulatedClock());
+  await store.open();
+  return store;
+}
+
+function revisionOf(outcome: unknown): number {
+  expect(outcome).toMatchObject({ status: 'committed' });
+  return (outcome as { revision: number }).revision;
+}
+
+/** One frame for each value, in the journal of a process that was killed. */
+async function leaveJournal(values: readonly string[]): Promise<number[]> {
+  const child = new StoreProcess(directory);
+  expect(await child.tell({ do: 'open' })).toBeNull();
+  const revisions: number[] = [];
+  for (const put of values) {
+    const expected = revisions.at(-1) ?? ('absent' as const);
+    revisions.push(
+      revisionOf(await child.tell({ do: 'commit', writes: [{ key: 'a', expect: expected, put }] })),
+    );
+  }
+  await child.kill();
+  return revisions;
+}
+
+describe('a journal that was left behind', () => {
+  it('is saved by the next owner and removed, with what starts that failed have left', async () => {
+    const revisions = await leaveJournal(['one', 'two']);
+    writeFileSync(join(directory, 'journal-17-0'), '');
+    const store = await openStore();
+    expect(await store.get(0, ['a'])).toEqual([{ key: 'a', revision: revisions[1], value: 'two' }]);
+    expect(journals()).toHaveLength(2);
+    expect(journals().join()).not.toContain('journal-17-');
+    await store.close();
+    expect(journals()).toEqual([]);
+  });
+
+  it('lacks its last frame if a crash came in between: then that was never acknowledged', async () => {
+    const revisions = await leaveJournal(['one', 'two', 'three']);
+    const [file] = journals();
+    truncateSync(file!, statSync(file!).size - 1);
+    const store = await openStore();
+    expect(await store.get(0, ['a'])).toEqual([{ key: 'a', revision: revisions[1], value: 'two' }]);
+    const outcome = await store.commit(0, [{ key: 'a', expect: revisions[1]!, put: 'again' }]);
+    expect(revisionOf(outcome)).toBeGreaterThan(revisions[1]!);
+    await store.close();
+  });
+
+  const damages: [string, (files: string[]) => void][] = [
+    ['a frame in its middle is damaged', ([file]) => damage(file!, 'two')],
+    ['its first frame is damaged', ([file]) => damage(file!, 'one')],
+    ['one of its files is gone', ([, file]) => rmSync(file!)],
+    ['it is gone', (files) => files.forEach((file) => rmSync(file))],
+  ];
+  it.each(damages)('is refused if %s, and nothing is changed', async (_name, spoil) => {
+    await leaveJournal(['one', 'two', 'three']);
+    spoil(journals());
+    const files = [...journals(), join(directory, 'data.mdb')];
+    const before = files.map((file) => readFileSync(file));
+    await expect(openStore()).rejects.toMatchObject({
+      code: 'STORE_UNREADABLE',
+      message: expect.stringMatching(/journal.*Nothing was changed.*backup/) as string,
+    });
+    expect(files.map((file) => readFileSync(file))).toEqual(before);
+    expect(journals()).toEqual(files.slice(0, -1));
+  });
+
+  function damage(file: string, value: string): void {
+    const bytes = readFileSync(file);
+    bytes[bytes.indexOf(value)]! ^= 1;
+    writeFileSync(file, bytes);
+  }
+});
+
+describe('saving', () => {
+  /** Values enough for the journal to be saved several times. */
+  async function fill(store: LmdbStateStore): Promise<Map<string, number>> {
+    const revisions = new Map<string, number>();
+    for (let round = 0; round < 5; round++) {
+      const keys = Array.from({ length: 100 }, (_, n) => `k${round * 50 + n}`);
+      const outcomes = await Promise.all(
+        keys.map((key) =>
+          store.commit(0, [{ key, expect: revisions.get(key) ?? 'absent', put: VALUE + key }]),
+        ),
+      );
+      outcomes.forEach((outcome, n) => revisions.set(keys[n]!, revisionOf(outcome)));
+      expect(await listed(store)).toEqual(revisions);
+    }
+    return revisions;
+  }
+
+  async function listed(store: LmdbStateStore): Promise<Map<string, number>> {
+    const items: Item[] = [];
+    for await (const page of (await store.list(0)).pages) items.push(...page);
+    for (const { key, value } of items) expect(value).toBe(VALUE + key);
+    const revisions = items.map(({ key, revision }) => [key, revision] as const);
+    expect(new Set(items.map(({ key }) => key)).size).toBe(items.length);
+    return new Map(revisions.sort());
+  }
+
+  it('goes on beside commits, which are seen all the time, and writes the two files over and over', async () => {
+    const store = await openStore();
+    const revisions = new Map([...(await fill(store))].sort());
+    expect(await listed(store)).toEqual(revisions);
+    const bytes = journals().map((file) => statSync(file).size);
+    expect(Math.max(...bytes)).toBeLessThan(20 * MEGABYTE);
+    await store.close();
+    const again = await openStore();
+    expect(await listed(again)).toEqual(revisions);
+    await again.close();
+  });
+
+  it('lists deletes and what is under a prefix, whether saved or not', async () => {
+    const store = await openStore();
+    const revisions = await fill(store);
+    await store.commit(0, [{ key: 'k7', expect: revisions.get('k7')!, delete: true }]);
+    const other = revisionOf(await store.commit(0, [{ key: 'k8x', expect: 'absent', put: '' }]));
+    const keys: string[] = [];
+    for await (const page of (await store.list(0, 'k8')).pages) keys.push(...page.map(({ key }) => key));
+    expect(keys.sort()).toEqual(['k8', ...Array.from({ length: 10 }, (_, n) => `k8${n}`), 'k8x']);
+    expect(await store.get(0, ['k7', 'k8x'])).toEqual([
+      undefined,
+      { key: 'k8x', revision: other, value: '' },
+    ]);
+    expect((await listedKeys(store)).includes('k7')).toBe(false);
+    await store.close();
+  });
+
+  async function listedKeys(store: LmdbStateStore): Promise<string[]> {
+    const keys: string[] = [];
+    for await (const page of (await store.list(0)).pages) keys.push(...page.map(({ key }) => key));
+    return keys;
+  }
+});
+
+describe('a directory of the version before', () => {
+  it('is taken over, and says from then on that older ones cannot read it', async () => {
+    const store = await openStore();
+    const revision = revisionOf(await store.commit(0, [{ key: 'a', expect: 'absent', put: 'old' }]));
+    await store.close();
+    writeFileSync(join(directory, 'holdfast.json'), '{"format":"holdfast-state","version":1}');
+    const again = await openStore();
+    expect(await again.get(0, ['a'])).toEqual([{ key: 'a', revision, value: 'old' }]);
+    expect(readFileSync(join(directory, 'holdfast.json'), 'utf8')).toContain('"version":2');
+    await again.close();
+  });
+});
+
+describe('ownership', () => {
+  it('that passes on half way through a saving leaves the record as it was: the next owner has to read the journal', async () => {
+    const first = LmdbDatabase.open(directory, 1);
+    first.takeOwnership({ revision: 1000, journal: 1 }, () => {});
+    const second = LmdbDatabase.open(directory, 2);
+    function* changes(): Iterable<Change> {
+      for (let n = 0; n < 1000; n++) {
+        if (n === 500) second.takeOwnership(undefined, () => {});
+        yield { key: `${n}`, revision: 1001, value: '' };
+      }
+    }
+    expect(await first.write(changes(), { revision: 2000, journal: 1 })).toEqual({ status: 'fenced' });
+    expect(second.record()).toEqual({ revision: 1000, journal: 1 });
+    expect(second.item('0')).toMatchObject({ revision: 1001 });
+    await first.close();
+    await second.close();
+  });
+
+  it('that passes on while a group is being written leaves its fate open', async () => {
+    const lmdb = LmdbDatabase.open(directory, 1);
+    const opening = { directory, nonce: 1, floor: 1000, fresh: true, assertCurrent: () => {} };
+    const database = await JournaledDatabase.takeOver(lmdb, opening);
+    const owned = vi.spyOn(lmdb, 'isOwned').mockReturnValueOnce(true).mockReturnValueOnce(false);
+    const change = { key: 'a', revision: 1001, value: 'late' };
+    expect(await database.write([change], 1001)).toMatchObject({
+      status: 'unknown',
+      cause: { code: 'STORE_IN_USE' },
+    });
+    expect(database.item('a')).toBeUndefined();
+    owned.mockRestore();
+    await database.close();
+  });
+});
