@@ -179,7 +179,7 @@ export class ChunkedList<T extends Asker> implements Iterable<T> {
 }
 
 /** Gives a chunk written by this commit its revision; another chunk stays as it is. */
-export function settleChunk<T extends Asker>(
+function settleChunk<T extends Asker>(
   shape: EntryShape<T>,
   chunk: Chunk<T>,
   revision: number,
