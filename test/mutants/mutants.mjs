@@ -6,6 +6,7 @@ import { livenessMutants } from './core-liveness.mjs';
 import { openingMutants } from './core-opening.mjs';
 import { instanceMutants } from './instance-mutants.mjs';
 import managerMutants from './manager-mutants.mjs';
+import { waitingMutants } from './waiting-mutants.mjs';
 
 /** What notices a mutant of the core. */
 const CORE_TESTS = ['src/core/', 'test/property/core'];
@@ -23,6 +24,7 @@ export const mutants = [
     ...buildingBlockMutants,
   ]),
   ...managerMutants,
+  ...waitingMutants,
   ...instanceMutants,
   ...contentMutants,
 ];
