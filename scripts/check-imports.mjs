@@ -42,7 +42,8 @@ const PORTS = new Set([
   'subscriptions/resource-listeners.ts',
 ]);
 
-const IMPORT = /(?:^|\n)\s*(?:import|export)\s[^;]*?from\s+'([^']+)'|import\('([^']+)'\)/g;
+const IMPORT =
+  /(?:^|\n)\s*(?:import|export)\s[^;]*?from\s+'([^']+)'|(?:^|\n)\s*import\s+'([^']+)'|import\(\s*'([^']+)'/g;
 
 /** Every import that points the wrong way, as a sentence. `files`: path below src/ → text. */
 export function violations(files) {
@@ -50,9 +51,13 @@ export function violations(files) {
   for (const [path, text] of files) {
     const room = path.split('/')[0];
     const rule = ROOMS[room];
-    if (!rule || path.endsWith('.spec.ts')) continue;
-    for (const [, from, dynamic] of text.matchAll(IMPORT)) {
-      const source = from ?? dynamic;
+    if (path === room || path.endsWith('.spec.ts')) continue;
+    if (!rule) {
+      found.push(`${path}: nothing says what ${room} may see`);
+      continue;
+    }
+    for (const [, from, effects, dynamic] of text.matchAll(IMPORT)) {
+      const source = from ?? effects ?? dynamic;
       if (!source.startsWith('.')) {
         if (rule.packages === false) found.push(`${path} imports ${source}: ${room} uses no library`);
         continue;

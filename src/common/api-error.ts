@@ -11,9 +11,6 @@ const STATUS_OF_CODE: Readonly<Record<string, number>> = {
   STORE_IN_USE: 503,
   STORE_UNREADABLE: 503,
   STORE_LIMIT: 503,
-  REFCOUNT_UNAVAILABLE: 503,
-  REFCOUNT_UNREADABLE: 503,
-  REFCOUNT_UNSUPPORTED: 501,
 };
 
 /** How an error is told to a client; `undefined`: it is a defect of ours, and only the log says more. */

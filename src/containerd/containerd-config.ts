@@ -17,7 +17,7 @@ export async function configWarnings(path: string | undefined, address: string):
   return warningsOf(text.replace(/^\s*#.*$/gm, ''), path, address);
 }
 
-export function warningsOf(text: string, path: string, address: string): string[] {
+function warningsOf(text: string, path: string, address: string): string[] {
   const warnings: string[] = [];
   const disabled = /^\s*disabled_plugins\s*=\s*\[([^\]]*)\]/m.exec(text)?.[1] ?? '';
   if (!disabled.includes(`"${BUILT_IN}"`) && !disabled.includes(`'${BUILT_IN}'`))

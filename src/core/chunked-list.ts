@@ -179,11 +179,7 @@ export class ChunkedList<T extends Asker> implements Iterable<T> {
 }
 
 /** Gives a chunk written by this commit its revision; another chunk stays as it is. */
-export function settleChunk<T extends Asker>(
-  shape: EntryShape<T>,
-  chunk: Chunk<T>,
-  revision: number,
-): Chunk<T> {
+function settleChunk<T extends Asker>(shape: EntryShape<T>, chunk: Chunk<T>, revision: number): Chunk<T> {
   if (chunk.revision !== THIS_COMMIT) return chunk;
   let previous: { marked: T; settled: T } | undefined;
   const entries = chunk.entries.map((marked) => {

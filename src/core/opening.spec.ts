@@ -3,6 +3,8 @@ import { asker, resource, type ResourceDriver } from '../../test/support/resourc
 import { type Moment } from './moment.js';
 import { openingEvents, worthAsking } from './opening.js';
 
+const ANYBODY = { type: 'pull', asker: undefined, lastSeen: undefined };
+
 /** What a subscriber is told, as `name node id`. */
 function told(r: ResourceDriver, type: string, who?: string, lastSeen?: Moment): string[] {
   const subscriber = { type, asker: who === undefined ? undefined : asker(who), lastSeen };
@@ -30,6 +32,9 @@ describe('what a subscriber is told when it comes', () => {
     expect(told(r, 'scan', 'n2')).toEqual(live(r));
     r.succeed('scan', 'n2');
     expect(told(r, 'scan')).toEqual(live(r));
+    r.grant('pull', 'n1');
+    r.succeed('pull', 'n1');
+    expect(told(r, 'pull')).toEqual(live(r));
   });
 
   it('is nothing of a hold that is another’s', () => {
@@ -51,6 +56,13 @@ describe('what a subscriber is told when it comes', () => {
     expect(told(r, 'scan')).toEqual([]);
     r.fail('scan', 'n2', { fatal: true });
     expect(told(r, 'scan')).toEqual([]);
+    const isolated = resource({ lockIsolation: 'resource' });
+    isolated.grant('scan', 'n1');
+    isolated.succeed('scan', 'n1');
+    isolated.grant('build', 'n2');
+    expect(told(isolated, 'scan')).toHaveLength(1);
+    isolated.queue('scan', 'n3');
+    expect(told(isolated, 'scan')).toEqual([]);
   });
 
   it('is all that is newer than what it saw last, oldest first', () => {
@@ -67,6 +79,7 @@ describe('what a subscriber is told when it comes', () => {
     r.fail('scan', 'n1');
     const assigned = live(r);
     expect(told(r, 'scan', undefined, seen)).toEqual([...success, ...assigned]);
+    expect(told(r, 'scan', 'n2', seen)).toEqual([...success, ...assigned]);
     expect(told(r, 'scan', undefined, lastMoment(r))).toEqual([]);
   });
 
@@ -92,7 +105,11 @@ describe('what a subscriber is told when it comes', () => {
   it('is the earliest reference of a pull that nobody runs, as of now', () => {
     const r = resource();
     r.refer('n5');
+    const sinceMs = r.nowMs;
+    r.nowMs += 1000;
     r.refer('n6');
+    const asOf = { revision: r.revision, n: 999 };
+    expect(openingEvents(r.state, asOf, ANYBODY, r.policy)).toMatchObject([{ atMs: sinceMs }]);
     const now = `completed n5 ${r.revision}.999`;
     expect(told(r, 'pull')).toEqual([now]);
     expect(told(r, 'pull', undefined, { revision: r.revision, n: 999 })).toEqual([now]);
@@ -104,10 +121,15 @@ describe('what a subscriber is told when it comes', () => {
   });
 
   it('is nothing of references while they do not make a pull unnecessary', () => {
-    const client = resource({ refcountMode: 'client' });
-    client.grant('pull', 'n1');
-    client.fail('pull', 'n1');
-    expect(told(client, 'pull')).toEqual([]);
+    const r = resource();
+    r.grant('pull', 'n1');
+    r.grant('delete', 'n2');
+    r.succeed('pull', 'n1');
+    expect(told(r, 'pull')).toEqual([]);
+    r.fail('delete', 'n2');
+    expect(told(r, 'pull')).toHaveLength(1);
+    const clientsCount = { ...r.policy, refcountMode: 'client' } as const;
+    expect(openingEvents(r.state, { revision: r.revision, n: 999 }, ANYBODY, clientsCount)).toEqual([]);
     const isolated = resource({ lockIsolation: 'resource' });
     isolated.refer('n1');
     isolated.grant('scan', 'n2');

@@ -16,7 +16,7 @@ export function settle(state: ResourceState, revision: number): ResourceState {
   };
 }
 
-export function settleKey(key: KeyState, revision: number): KeyState {
+function settleKey(key: KeyState, revision: number): KeyState {
   return {
     type: key.type,
     hold: key.hold && settleHold(key.hold, revision),

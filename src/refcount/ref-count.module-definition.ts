@@ -11,11 +11,4 @@ export interface RefCountModuleOptions {
 export const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN: REF_COUNT_MODULE_OPTIONS } =
   new ConfigurableModuleBuilder<RefCountModuleOptions>({ moduleName: 'RefCount' })
     .setClassMethodName('forRoot')
-    .setFactoryMethodName('createRefCountOptions')
-    .setExtras({ isGlobal: false }, (definition, { isGlobal }) => ({ ...definition, global: isGlobal }))
     .build();
-
-/** For `forRootAsync({ useClass })`: a class that Nest makes, with whatever it needs injected. */
-export interface RefCountOptionsFactory {
-  createRefCountOptions(): RefCountModuleOptions | Promise<RefCountModuleOptions>;
-}

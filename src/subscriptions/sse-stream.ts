@@ -26,7 +26,7 @@ export class SseStream {
 
   /** Calls back also when it was closed before anybody listened. */
   onClose(callback: () => void): void {
-    if (this.response.closed) queueMicrotask(callback);
+    if (this.response.destroyed) queueMicrotask(callback);
     else this.response.once('close', callback);
   }
 

@@ -4,6 +4,7 @@ import { readdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { DirectoryRefCountStorage, RefCountManager } from '../../src/content/index.js';
+import { type ContentFileSystem, realFileSystem } from '../../src/content/store/file-system.js';
 import { compiled } from '../support/compiled.js';
 import { until } from '../support/server-bootstrap.js';
 import { FaultyDisk } from './faulty-disk.js';
@@ -77,6 +78,22 @@ it('clears away what a killed process has left half-written, and not what anothe
   const longAgo = new Date(Date.now() - 2 * 60 * 60 * 1000);
   await utimes(old!, longAgo, longAgo);
   await new DirectoryRefCountStorage(directory).getRefCount(LAYER);
+  expect(await readdir(join(directory, 'tmp'))).toEqual(['young']);
+});
+
+it('tells the age of what was left by the clock of the file system, which may be hours behind ours', async () => {
+  const directory = directoryOf();
+  await new DirectoryRefCountStorage(directory).getRefCount(LAYER);
+  await writeFile(join(directory, 'tmp', 'young'), 'half');
+  const behind: ContentFileSystem = {
+    ...realFileSystem,
+    async open(path, flags) {
+      const file = await realFileSystem.open(path, flags);
+      const { size, mtimeMs } = await file.stat();
+      return Object.assign(file, { stat: async () => ({ size, mtimeMs: mtimeMs - 2 * 60 * 60 * 1000 }) });
+    },
+  };
+  await new DirectoryRefCountStorage(directory, behind).getRefCount(LAYER);
   expect(await readdir(join(directory, 'tmp'))).toEqual(['young']);
 });
 

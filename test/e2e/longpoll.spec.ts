@@ -7,6 +7,7 @@ import { type Settings } from '../../src/config/settings.js';
 import { type Gate, type HeldCall, holdNextCommit, holdNextGet, newGate } from '../support/server-gate.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
 import { WrappedStore } from '../support/wrapped-store.js';
+import { RawConnection } from '../express/servers.js';
 
 /** `n1` holds, and the given nodes wait in long polls, in this order. */
 async function heldAndAwaited(server: TestServer, ...nodes: string[]) {
@@ -273,6 +274,18 @@ describe('A long poll', () => {
     expect((await server.lock({ node_id: 'n2' })).body.acquired).toBe(true);
   });
 
+  it('whose answer stands behind another when their connection breaks gives the lock back', async () => {
+    const server = await TestServer.start();
+    await server.lock();
+    const key = { type: 'pull', node_id: 'n2', wait_ms: 60_000 };
+    const connection = await RawConnection.open(Number(new URL(server.url).port));
+    connection.send(asking({ ...key, resource_id: 'layer' }) + asking({ ...key, resource_id: 'other' }));
+    const other = () => server.status({ resource_id: 'other' });
+    await until(async () => (await other()).body.held && (await server.status()).body.queue_length === 1);
+    connection.socket.destroy();
+    await until(async () => !(await other()).body.held && (await server.status()).body.queue_length === 0);
+  });
+
   it('does not give back a lock that its node held before it asked', async () => {
     const { clock, store, server } = await withStore();
     await server.lock();
@@ -394,6 +407,12 @@ describe('A long poll', () => {
     expect((await poll).body.acquired).toBe(true);
   });
 });
+
+function asking(request: object): string {
+  const body = JSON.stringify(request);
+  const head = ['POST /lock HTTP/1.1', 'host: h', 'content-type: application/json'];
+  return [...head, `content-length: ${body.length}`, '', body].join('\r\n');
+}
 
 function connections(server: TestServer): Promise<number> {
   return new Promise((resolve, reject) =>

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { startInstances } from '../support/instances.js';
 import { TestServer } from '../support/server-bootstrap.js';
 import { type SseReader } from '../support/server-sse.js';
 import { MemoryRefCountStorage } from '../../src/refcount/memory-ref-count-storage.js';
@@ -172,6 +173,19 @@ describe('A stream that opens', () => {
     await server.lock({ absent: true, node_id: 'n7' });
     await server.unlock({ node_id: 'n7' });
     expect((await held.nextEvent()).json).toMatchObject({ node_id: 'n7' });
+  });
+
+  it('is told what the store holds, not what its instance has seen last', async () => {
+    const { servers, connections } = await startInstances(2);
+    const [here, there] = [servers[0]!, servers[1]!];
+    await updated(here);
+    const behind = connections[1]!;
+    behind.faults = { heldBack: 1 };
+    await here.lock({ ...UPDATE, node_id: 'n2' });
+    const reader = await there.subscribe(UPDATE);
+    await here.unlock({ ...UPDATE, node_id: 'n2' });
+    behind.deliver();
+    expect((await reader.nextEvent()).json).toMatchObject({ node_id: 'n2' });
   });
 
   it('comes before nothing that happens after: between queued and subscribed nothing is lost', async () => {

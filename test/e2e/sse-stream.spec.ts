@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type LockEvent } from '../../src/core/events.js';
 import { EventBus } from '../../src/subscriptions/event-bus.js';
+import { RawConnection } from '../express/servers.js';
 import { TestServer, until } from '../support/server-bootstrap.js';
 
 describe('A key’s event stream', () => {
@@ -34,6 +35,15 @@ describe('A key’s event stream', () => {
     };
     expect(lines).toEqual([`id: ${id}`, 'event: completed', `data: ${JSON.stringify(data)}`]);
     expect(id).toMatch(/^\d+\.\d+$/);
+  });
+
+  it('is gone with its connection, also while its turn has not come on it', async () => {
+    const server = await TestServer.start();
+    const connection = await RawConnection.open(Number(new URL(server.url).port));
+    connection.send('GET /events HTTP/1.1\r\nhost: h\r\n\r\n'.repeat(3));
+    await server.untilGauge('holdfast_open_streams', 3);
+    connection.socket.destroy();
+    await server.untilGauge('holdfast_open_streams', 0);
   });
 
   it('has ids that grow with time', async () => {

@@ -38,6 +38,27 @@ describe('a connection to our adapter', () => {
     expect(bodies).toEqual(['{"later":"30"}', '{"n":2}', '{"later":"0"}']);
   });
 
+  it('that breaks closes every response on it, also those whose turn has not come', async () => {
+    const closed: string[] = [];
+    let requests = 0;
+    const adapter = new FastExpressAdapter();
+    server = await serveExpress(adapter, (app) => {
+      app.get('/:name', (req, res) => {
+        requests++;
+        res.once('close', () => closed.push(`${req.params.name} ${res.writableFinished}`));
+        if (req.params.name !== 'first') adapter.reply(res, {}, 200);
+      });
+    });
+    const connection = await RawConnection.open(server.port);
+    const names = Array.from({ length: 20 }, (_, n) => `behind-${n}`);
+    connection.send(get('/first') + names.map((name) => get(`/${name}`)).join(''));
+    await expect.poll(() => requests).toBe(21);
+    connection.socket.destroy();
+    await expect
+      .poll(() => closed.toSorted())
+      .toEqual(['first', ...names].map((n) => `${n} false`).toSorted());
+  });
+
   it('is closed after an answer to HTTP/1.0', async () => {
     const connection = await open();
     expect(await connection.send('GET /later/0 HTTP/1.0\r\n\r\n').toEnd()).toContain('{"later":"0"}');

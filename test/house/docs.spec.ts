@@ -9,6 +9,9 @@ const PAGES = [
     .map((name) => join('docs', name)),
 ];
 
+/** Made, or described by those in them. */
+const NO_ROOMS = new Set(['node_modules', 'dist', 'data', 'coverage']);
+
 /** Paths of files and folders that a page speaks of, or links to. */
 function places(page: string): string[] {
   const text = readFileSync(page, 'utf8');
@@ -39,5 +42,15 @@ describe('The documentation', () => {
 
   it.each(PAGES)('%s has tables whose rows are whole', (page) => {
     expect(raggedRows(page)).toEqual([]);
+  });
+
+  it('has a room for every folder', () => {
+    const page = readFileSync('docs/directories.md', 'utf8');
+    const folders = ['.', 'src', 'test'].flatMap((parent) =>
+      readdirSync(parent, { withFileTypes: true })
+        .filter((entry) => entry.isDirectory() && !NO_ROOMS.has(entry.name) && !entry.name.startsWith('.'))
+        .map(({ name }) => `\`${join(parent, name)}/`),
+    );
+    expect(folders.filter((folder) => !page.includes(folder))).toEqual([]);
   });
 });

@@ -15,6 +15,10 @@ describe('the import check', () => {
     ['cli/commands/a.ts', "import { LockManager } from '../../locking/lock-manager.js';"],
     ['content/a.ts', "import { RefCountModule } from '../refcount/ref-count.module.js';"],
     ['content/a.ts', "import { LockManager } from '../locking/lock-manager.js';"],
+    ['core/a.ts', "import '../locking/shard.js';"],
+    ['core/a.ts', "import 'reflect-metadata';"],
+    ['refcount/a.ts', "const x = await import(\n  '../stores/store.error.js'\n);"],
+    ['a-new-room/a.ts', ''],
     ['refcount/a.ts', "const x = await import('../stores/store.error.js');"],
   ])('catches %s with %s', (path, text) => {
     expect(check([[path, text]])).toHaveLength(1);
@@ -26,6 +30,7 @@ describe('the import check', () => {
       ['stores/lmdb/a.ts', "import { fnv1a } from '../../core/fnv1a.js';\nimport { open } from 'lmdb';"],
       ['content/a.ts', "import { RefCountManager } from '../refcount/ref-count-manager.js';"],
       ['core/a.ts', "import { THIS_COMMIT } from './moment.js';"],
+      ['serve.ts', "import 'reflect-metadata';\nimport { AppModule } from './app.module.js';"],
     ];
     expect(check(files)).toEqual([]);
   });

@@ -3,9 +3,11 @@ import { askingMutants } from './core-asking.mjs';
 import { buildingBlockMutants } from './core-building-blocks.mjs';
 import { endingMutants } from './core-ending.mjs';
 import { livenessMutants } from './core-liveness.mjs';
+import { openingMutants } from './core-opening.mjs';
 import { instanceMutants } from './instance-mutants.mjs';
 import { journalMutants } from './journal-mutants.mjs';
 import managerMutants from './manager-mutants.mjs';
+import { waitingMutants } from './waiting-mutants.mjs';
 
 /** What notices a mutant of the core. */
 const CORE_TESTS = ['src/core/', 'test/property/core'];
@@ -15,8 +17,15 @@ const CORE_TESTS = ['src/core/', 'test/property/core'];
  * `replace`, `tests` are vitest filters, tried in this order: one of them must notice.
  */
 export const mutants = [
-  ...withTests(CORE_TESTS, [...askingMutants, ...endingMutants, ...livenessMutants, ...buildingBlockMutants]),
+  ...withTests(CORE_TESTS, [
+    ...askingMutants,
+    ...endingMutants,
+    ...livenessMutants,
+    ...openingMutants,
+    ...buildingBlockMutants,
+  ]),
   ...managerMutants,
+  ...waitingMutants,
   ...instanceMutants,
   ...contentMutants,
   ...journalMutants,

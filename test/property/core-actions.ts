@@ -37,6 +37,7 @@ export type Action = {
   | {
       readonly kind:
         | 'renew'
+        | 'touch'
         | 'spend'
         | 'withdraw'
         | 'bind'
@@ -93,6 +94,7 @@ const other = fc.record({
   ...common,
   kind: fc.constantFrom(
     'renew' as const,
+    'touch' as const,
     'spend' as const,
     'withdraw' as const,
     'bind' as const,

@@ -51,6 +51,8 @@ export function commandOf(action: Action, state: ResourceState, memory: Memory):
       };
     case 'claim':
       return { kind: 'claim', type, asker: holderOr(who, key, action), touch: action.touch };
+    case 'touch':
+      return { kind: 'touch', type, asker: who };
     case 'spend': {
       const dismissals = [...(key?.dismissals ?? [])];
       const told = dismissals[action.pick % Math.max(1, dismissals.length)];
@@ -88,7 +90,7 @@ export function commandOf(action: Action, state: ResourceState, memory: Memory):
     case 'forget':
       return { kind: 'forget', type, upTo: memory.revisions.at(-1 - (action.pick % 8)) ?? 1 };
     case 'bind':
-      return { kind: 'bind', type, asker: who, at: '' };
+      return { kind: 'bind', type, asker: who, at: action.pick % 2 === 0 ? 'here' : 'there' };
     case 'end-session':
       return { kind: 'end-session', type, asker: who, error: 'session over' };
     case 'add-reference':

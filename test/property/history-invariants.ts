@@ -46,6 +46,13 @@ export class HistoryObserver {
         return this.renew(command, result, step, revision);
       case 'claim':
         return this.claim(command, result, step, revision);
+      case 'touch': {
+        const waiter = this.history.key(command.type).waiter(nameOf(command.asker));
+        const changed = waiter !== undefined;
+        assert.deepEqual(result, { kind: 'noted', changed }, 'a touch writes who waits, and nobody else');
+        if (waiter) waiter.renewed = revision;
+        return this.follow(step, 'nothing');
+      }
       case 'spend': {
         const { pending } = this.history.key(command.type);
         const known = pending.get(nameOf(command.asker))?.moment;

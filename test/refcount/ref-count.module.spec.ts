@@ -7,16 +7,11 @@ import { CLOCK } from '../../src/common/clock.interface.js';
 import { FileRefCountStorage } from '../../src/refcount/file-ref-count-storage.js';
 import { MemoryRefCountStorage } from '../../src/refcount/memory-ref-count-storage.js';
 import { RefCountManager } from '../../src/refcount/ref-count-manager.js';
-import { InjectRefCountStorage } from '../../src/refcount/ref-count-storage.decorator.js';
 import {
   REF_COUNT_STORAGE,
   type RefCountStorage,
   type ReferenceCount,
 } from '../../src/refcount/ref-count-storage.interface.js';
-import {
-  type RefCountModuleOptions,
-  type RefCountOptionsFactory,
-} from '../../src/refcount/ref-count.module-definition.js';
 import { RefCountModule } from '../../src/refcount/ref-count.module.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
 import { temporaryDirectory } from './temporary-directory.js';
@@ -49,18 +44,9 @@ class DatabaseRefCountStorage implements RefCountStorage {
 class DatabaseModule {}
 
 @Injectable()
-class DatabaseOptions implements RefCountOptionsFactory {
-  constructor(@Inject(Database) private readonly database: Database) {}
-
-  createRefCountOptions(): RefCountModuleOptions {
-    return { storage: new DatabaseRefCountStorage(this.database), updateRequiresNoRef: true };
-  }
-}
-
-@Injectable()
 class Consumer {
   constructor(
-    @InjectRefCountStorage() readonly storage: RefCountStorage | undefined,
+    @Inject(REF_COUNT_STORAGE) readonly storage: RefCountStorage | undefined,
     @Inject(RefCountManager) readonly manager: RefCountManager | undefined,
   ) {}
 }
@@ -107,17 +93,6 @@ describe('RefCountModule', () => {
     });
   });
 
-  it('takes options from a class of the user’s, made by Nest', async () => {
-    const app = await compile(
-      DatabaseModule,
-      RefCountModule.forRootAsync({ imports: [DatabaseModule], useClass: DatabaseOptions }),
-    );
-    await expectCountedIn(app.get(Database).rows, app);
-    expect(await app.get(RefCountManager).canPerformOperation('update', 'layer')).toMatchObject({
-      allowed: false,
-    });
-  });
-
   it('lets a test override the storage under the manager', async () => {
     const database = new Database();
     const app = await Test.createTestingModule({
@@ -128,16 +103,6 @@ describe('RefCountModule', () => {
       .useValue(new DatabaseRefCountStorage(database))
       .compile();
     await expectCountedIn(database.rows, app);
-  });
-
-  it('is seen by other modules without being imported, if global', async () => {
-    @Module({ providers: [Consumer], exports: [Consumer] })
-    class ElsewhereModule {}
-    const storage = new MemoryRefCountStorage();
-    const app = await Test.createTestingModule({
-      imports: [RefCountModule.forRoot({ storage, isGlobal: true }), ElsewhereModule],
-    }).compile();
-    expect(app.get(Consumer).storage).toBe(storage);
   });
 
   it('stamps references by the clock it is given', async () => {

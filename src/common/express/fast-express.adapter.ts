@@ -7,6 +7,7 @@ import { JsonBodyReader } from './json-body-reader.js';
 import { answerMalformedRequests } from './malformed-requests.js';
 import { adoptMessageClasses, type MessageClasses } from './message-classes.js';
 import { parseQuery } from './parse-query.js';
+import { closeWithConnection } from './queued-responses.js';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
@@ -39,9 +40,13 @@ export class FastExpressAdapter extends ExpressAdapter {
     const { httpsOptions, forceCloseConnections = false, ...rest } = options ?? {};
     super.initHttpServer(rest);
     this.cutsConnections = forceCloseConnections;
+    const handle = (request: IncomingMessage, response: ServerResponse) => {
+      closeWithConnection(response);
+      this.app(request, response);
+    };
     this.httpServer = httpsOptions
-      ? createSecureServer({ ...httpsOptions, ...this.messages }, this.app)
-      : createServer(this.messages, this.app);
+      ? createSecureServer({ ...httpsOptions, ...this.messages }, handle)
+      : createServer(this.messages, handle);
     answerMalformedRequests(this.httpServer);
   }
 

@@ -19,6 +19,8 @@ let released: string[];
 let beforePut: (record: NodeRecord) => Promise<void> | void;
 /** Called when the server counts this node in. */
 let onCounted: (digest: string) => Promise<void>;
+/** Called when the bytes are to go. */
+let onDelete: () => Promise<boolean>;
 
 beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'holdfast-blobs-'));
@@ -26,15 +28,21 @@ beforeEach(async () => {
   released = [];
   beforePut = () => undefined;
   onCounted = async () => undefined;
+  onDelete = async () => true;
   const put = records.put.bind(records);
   records.put = async (record) => {
     await beforePut(record);
     await put(record);
   };
+  blobs = blobsOver(records);
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+function blobsOver(records: NodeRecords): NodeBlobs {
   const node = {
     store: { info: async () => ({ size: 1 }), has: async () => true },
     release: async (digest: string) => void released.push(digest),
-    delete: async () => true,
+    delete: () => onDelete(),
   } as unknown as ContentNode;
   const link = {
     call: (task: () => Promise<unknown>) => task(),
@@ -42,9 +50,8 @@ beforeEach(async () => {
   } as unknown as ServerLink;
   const markers = { clear: async () => undefined, own: async () => [] } as unknown as Markers;
   const log = () => undefined;
-  blobs = new NodeBlobs({ node, records, markers, link, log, whenUnreachable: 'proceed' });
-});
-afterEach(() => rmSync(directory, { recursive: true, force: true }));
+  return new NodeBlobs({ node, records, markers, link, log, whenUnreachable: 'proceed' });
+}
 
 /** A write that ends well. */
 async function bring(digest: string): Promise<void> {
@@ -116,5 +123,19 @@ describe('a blob that is given up', () => {
     await blobs.unclaim(ONE);
     expect(blobs.used(ONE)).toMatchObject({ digest: ONE });
     expect(released).toEqual([]);
+  });
+
+  it('goes, with the help of the next process, when this one dies as soon as the server has forgotten the node', async () => {
+    await bring(ONE);
+    onDelete = () => Promise.reject(new Error('the process is gone'));
+    await expect(blobs.giveUp(ONE)).rejects.toThrow('the process is gone');
+    expect(released).toEqual([ONE]);
+    onDelete = async () => true;
+    onCounted = () => Promise.reject(new Error('it is counted again'));
+    records = await NodeRecords.open(directory);
+    blobs = blobsOver(records);
+    expect(() => blobs.used(ONE)).toThrow('not found');
+    await blobs.reconcile();
+    expect(records.all()).toEqual([]);
   });
 });

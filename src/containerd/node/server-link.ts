@@ -23,7 +23,7 @@ export class WrongServerError extends Error {
 }
 
 /** Nobody answers. */
-export class UnreachableError extends RpcError {
+class UnreachableError extends RpcError {
   constructor(cause?: unknown) {
     super(CODE.unavailable, 'Holdfast cannot be reached: try again later.', cause);
   }

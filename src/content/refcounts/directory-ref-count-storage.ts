@@ -10,6 +10,7 @@ import { referenceCountOf } from '../../refcount/reference-count.js';
 import { errnoOf } from '../errors.js';
 import {
   type ContentFileSystem,
+  fileSystemNowMs,
   ifThere,
   isMissing,
   makeDirectory,
@@ -110,10 +111,13 @@ export class DirectoryRefCountStorage implements RefCountStorage {
 
   private async open(): Promise<void> {
     await makeDirectory(this.fs, this.temporary);
-    for (const name of await this.fs.readdir(this.temporary)) {
+    const left = await this.fs.readdir(this.temporary);
+    if (left.length === 0) return;
+    const nowMs = await fileSystemNowMs(this.fs, this.temporary);
+    for (const name of left) {
       const path = join(this.temporary, name);
       const { mtimeMs = Infinity } = (await statIfThere(this.fs, path)) ?? {};
-      if (Date.now() - mtimeMs > LEFT_AFTER_MS) await ifThere(this.fs.unlink(path));
+      if (nowMs - mtimeMs > LEFT_AFTER_MS) await ifThere(this.fs.unlink(path));
     }
   }
 

@@ -1,5 +1,4 @@
-import { randomBytes } from 'node:crypto';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { digestOf, hexOf, isHex } from '../digest.js';
 import { ContentError } from '../errors.js';
 import { BlobReader } from './blob-reader.js';
@@ -7,6 +6,7 @@ import { DeleteMarks } from './delete-marks.js';
 import {
   type ContentFile,
   type ContentFileSystem,
+  fileSystemNowMs,
   ifThere,
   makeDirectory,
   realFileSystem,
@@ -174,16 +174,9 @@ export class ContentStore {
     return this.doing(`moving ${digestOf(hex)} to the trash`, () => this.trash.take({ hex, token }));
   }
 
-  /** The file system's own clock, by which the ages of files are told: that of a file server may differ from ours. */
-  async nowMs(): Promise<number> {
-    const path = join(this.layout.ingests, `now-${randomBytes(8).toString('hex')}`);
-    const file = await this.fs.open(path, 'wx');
-    try {
-      return (await file.stat()).mtimeMs;
-    } finally {
-      await file.close();
-      await this.fs.unlink(path);
-    }
+  /** By which the ages of its files are told. */
+  nowMs(): Promise<number> {
+    return fileSystemNowMs(this.fs, this.layout.ingests);
   }
 
   /** Closes the blob if it is kept open for reading: the space of one that others delete is free then. */

@@ -1,5 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import * as nodeFs from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { errnoOf } from '../errors.js';
 
 /** The part of `node:fs/promises` that the store uses, as a parameter: tests fill the disk and pull the plug here. */
@@ -86,6 +87,18 @@ export async function statIfThere(fs: ContentFileSystem, path: string): Promise<
     return await file.stat();
   } finally {
     await file.close();
+  }
+}
+
+/** The file system's own clock, by which the ages of files are told: that of a file server may differ from ours. */
+export async function fileSystemNowMs(fs: ContentFileSystem, directory: string): Promise<number> {
+  const path = join(directory, `now-${randomBytes(8).toString('hex')}`);
+  const file = await fs.open(path, 'wx');
+  try {
+    return (await file.stat()).mtimeMs;
+  } finally {
+    await file.close();
+    await fs.unlink(path);
   }
 }
 

@@ -35,7 +35,7 @@ export interface RefusalBody {
   readonly message: string;
 }
 
-export function refusalStatus({ code }: Refused): number {
+function refusalStatus({ code }: Refused): number {
   return STATUS[code];
 }
 

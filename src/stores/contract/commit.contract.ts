@@ -240,6 +240,6 @@ export function commitContract(test: ContractTest): void {
   });
 }
 
-export function isStoreError(code: StoreError['code']): (error: unknown) => boolean {
+function isStoreError(code: StoreError['code']): (error: unknown) => boolean {
   return (error) => error instanceof StoreError && error.code === code && error.message.length > 0;
 }

@@ -7,6 +7,7 @@ const PACKAGES = {
   'redis-server': ['redis-server'],
   etcd: ['etcd-server', 'etcd'],
   openssl: ['openssl'],
+  curl: ['curl'],
   postgres: ['postgresql'],
   'docker-registry': ['docker-registry'],
   containerd: ['containerd'],
