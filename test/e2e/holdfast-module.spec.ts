@@ -1,4 +1,11 @@
-import { Injectable, Module } from '@nestjs/common';
+import {
+  type CanActivate,
+  type ExecutionContext,
+  Injectable,
+  Module,
+  UnauthorizedException,
+} from '@nestjs/common';
+import { APP_GUARD } from '@nestjs/core';
 import { Test } from '@nestjs/testing';
 import { describe, expect, it } from 'vitest';
 import { HoldfastModule, LockManager, type ReferenceCount, type RefCountStorage } from '../../src/index.js';
@@ -31,7 +38,43 @@ class CountingStorage implements RefCountStorage {
 @Module({ providers: [Greeting, CountingStorage], exports: [CountingStorage] })
 class StorageModule {}
 
+/** Who asks, in an application that wants to know. */
+@Injectable()
+class IdentityGuard implements CanActivate {
+  canActivate(context: ExecutionContext): boolean {
+    const { headers } = context.switchToHttp().getRequest<{ headers: Record<string, string> }>();
+    if (headers['authorization'] === 'Bearer known') return true;
+    throw new UnauthorizedException({ code: 'UNKNOWN_CALLER', message: 'Say who you are.' });
+  }
+}
+
 describe('HoldfastModule', () => {
+  it('lets a guard of the application decide who may ask, on every endpoint', async () => {
+    const module = await Test.createTestingModule({
+      imports: [HoldfastModule.forRoot({ settings: { storeUrl: 'memory:' } })],
+      providers: [{ provide: APP_GUARD, useClass: IdentityGuard }],
+    }).compile();
+    const app = module.createNestApplication({ logger: false });
+    await app.listen(0, '127.0.0.1');
+    const url = await app.getUrl();
+    const post = (path: string, headers: Record<string, string>) =>
+      fetch(`${url}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify({ type: 'update', resource_id: 'r', node_id: 'n', requests: [] }),
+      });
+    for (const path of ['/lock', '/unlock', '/lock/batch', '/refcounts/add', '/sessions', '/locks/release']) {
+      expect((await post(path, {})).status, path).toBe(401);
+    }
+    for (const path of ['/events', '/lock/subscribe?type=update&resource_id=r', '/locks']) {
+      expect((await fetch(`${url}${path}`)).status, path).toBe(401);
+    }
+    expect(module.get(LockManager).peek('r')).toBeUndefined();
+    const known = await post('/lock', { authorization: 'Bearer known' });
+    expect(await known.json()).toMatchObject({ acquired: true });
+    await app.close();
+  });
+
   it('locks in an application that embeds it', async () => {
     const app = await Test.createTestingModule({
       imports: [HoldfastModule.forRoot({ settings: { storeUrl: 'memory:' } })],
