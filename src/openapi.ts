@@ -54,6 +54,7 @@ const ANSWERS: Readonly<Record<string, Answers>> = {
   'post /lock/status': { ok: StatusAnswerDto },
   'post /lock/batch': { ok: BatchAnswerDto },
   'post /unlock/batch': { ok: BatchAnswerDto },
+  'post /lock/renew/batch': { ok: BatchAnswerDto },
   'get /locks': { ok: LockListDto },
   'post /locks/release': { ok: UnlockAnswerDto, errors: [403] },
   'get /refcounts': { ok: ReferencesDto, errors: [409] },

@@ -22,6 +22,7 @@ export class ClientParts {
   readonly caller: Caller;
   readonly locks: Batcher;
   readonly unlocks: Batcher;
+  readonly renewals: Batcher;
   readonly sessions: SessionKeeper;
   readonly looseEnds: LooseEnds;
   readonly waiting: Waiting;
@@ -40,6 +41,7 @@ export class ClientParts {
     const ears = new Ears(this.turns, lost, (hold) => void loseIfGone(hold, caller));
     this.locks = new Batcher('/lock', transport, retries, clock, closing);
     this.unlocks = new Batcher('/unlock', transport, retries, clock, closing);
+    this.renewals = new Batcher('/lock/renew', transport, retries, clock, closing);
     this.looseEnds = new LooseEnds(this.unlocks, caller, this.turns);
     this.stream = new SessionStream(transport, clock, settings.serverHeartbeatMs, ears);
     this.sessions = new SessionKeeper(settings, caller, transport, {

@@ -118,7 +118,7 @@ export class LockClient implements AsyncDisposable {
     if (hold.isLost) throw hold.lossError;
     const body = renewBody(hold, hold.session.identity, hold.token, leaseMs);
     try {
-      const reply = await this.parts.caller.call('POST', '/lock/renew', body);
+      const reply = await this.parts.renewals.call(body);
       const renewal = readRenewal(reply, { method: 'POST', path: '/lock/renew', body });
       hold.leaseFrom(reply.sentAtMs, renewal.leaseMs);
     } catch (error) {

@@ -4,8 +4,8 @@ import { checkInput } from '../common/validation/check-input.js';
 import { type Class } from '../common/validation/class.js';
 import { whenKnown } from '../common/when-known.js';
 import { LockRequestDto } from './dto/lock-request.dto.js';
-import { UnlockRequestDto } from './dto/unlock-request.dto.js';
-import { ReleaseGuard } from './guards/holder.guard.js';
+import { RenewRequestDto, UnlockRequestDto } from './dto/unlock-request.dto.js';
+import { ReleaseGuard, RenewGuard } from './guards/holder.guard.js';
 import { LockingService } from './locking.service.js';
 
 export interface BatchItem {
@@ -17,7 +17,8 @@ export interface BatchItem {
 export class Batches {
   constructor(
     private readonly locking: LockingService,
-    private readonly holder: ReleaseGuard,
+    private readonly releases: ReleaseGuard,
+    private readonly renewals: RenewGuard,
   ) {}
 
   lock(requests: readonly unknown[]): Promise<{ results: BatchItem[] }> {
@@ -26,7 +27,13 @@ export class Batches {
 
   unlock(requests: readonly unknown[]): Promise<{ results: BatchItem[] }> {
     return all(requests, UnlockRequestDto, (request) =>
-      whenKnown(this.holder.check(request), () => this.locking.unlock(request)),
+      whenKnown(this.releases.check(request), () => this.locking.unlock(request)),
+    );
+  }
+
+  renew(requests: readonly unknown[]): Promise<{ results: BatchItem[] }> {
+    return all(requests, RenewRequestDto, (request) =>
+      whenKnown(this.renewals.check(request), () => this.locking.renew(request)),
     );
   }
 }

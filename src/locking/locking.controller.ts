@@ -82,6 +82,13 @@ export class LockingController {
     return this.batches.unlock(requests);
   }
 
+  @Post('lock/renew/batch')
+  @HttpCode(200)
+  @ApiOperation({ summary: 'Many renewals in one call, each with its own status' })
+  renewBatch(@Body() { requests }: BatchRequestDto) {
+    return this.batches.renew(requests);
+  }
+
   @Get('locks')
   @ApiOperation({ summary: 'What is held and awaited' })
   locks(@Query() query: ListLocksDto) {

@@ -168,13 +168,16 @@ describe('calls of one tick', () => {
     const proxy = await proxyOf(server);
     const client = clientOf(proxy);
     const keys = Array.from({ length: 300 }, (_, n) => ({ type: 'update', resourceId: `r${n}` }));
-    const results = await Promise.all(keys.map((key) => client.lock(key)));
+    const results = await Promise.all(keys.map((key) => client.lock({ ...key, leaseMs: 60_000 })));
     expect(results.every(({ acquired }) => acquired)).toBe(true);
+    await Promise.all(results.map(({ hold }) => client.renew(hold!)));
     await Promise.all(results.map(({ hold }) => client.unlock(hold!, DONE)));
     expect(proxy.requests.map((line) => line.split(' ')[1])).toEqual([
       '/sessions',
       '/lock/batch',
       '/lock/batch',
+      '/lock/renew/batch',
+      '/lock/renew/batch',
       '/unlock/batch',
       '/unlock/batch',
     ]);

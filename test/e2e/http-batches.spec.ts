@@ -84,3 +84,28 @@ describe('POST /unlock/batch', () => {
     ]);
   });
 });
+
+describe('POST /lock/renew/batch', () => {
+  it('answers each renewal as it would have been answered alone', async () => {
+    const server = await TestServer.start();
+    await server.lock();
+    await server.lock({ resource_id: 'other', node_id: 'n2' });
+    const { status, body } = await server.post('/lock/renew/batch', {
+      requests: [
+        { ...KEY, lease_ms: 1234 },
+        { ...KEY, resource_id: 'other' },
+        { ...KEY, resource_id: 'nothing' },
+        { ...KEY, lease_ms: -1 },
+        { ...KEY, token: 5 },
+      ],
+    });
+    expect(status).toBe(200);
+    expect(body.results).toMatchObject([
+      { status: 200, renewed: true, lease_ms: 1234 },
+      { status: 403, renewed: false, code: 'NOT_HOLDER' },
+      { status: 403, renewed: false, code: 'LOCK_NOT_FOUND' },
+      { status: 400, fields: { lease_ms: [expect.any(String)] } },
+      { status: 403, renewed: false, code: 'STALE_TOKEN' },
+    ]);
+  });
+});

@@ -53,6 +53,7 @@ describe('The API’s document', () => {
       'post /lock/batch',
       'post /lock/cancel',
       'post /lock/renew',
+      'post /lock/renew/batch',
       'post /lock/status',
       'post /locks/release',
       'post /refcounts/add',
