@@ -301,6 +301,31 @@ describe('A long poll', () => {
     expect(await holder(server)).toBe('n1');
   });
 
+  it.each([
+    ['after', 0],
+    ['before', 1],
+  ])(
+    'does not give back a lock that its node was told of by a plain request %s it, in one commit with it',
+    async (_, pollIndex) => {
+      const { clock, store, server } = await withStore();
+      const other = holdNextCommit(store);
+      const scan = server.lock({ type: 'scan' });
+      await other.reached;
+      const asked: Pending[] = [];
+      for (const index of [0, 1]) {
+        asked.push(server.lock(index === pollIndex ? { wait_ms: 1000 } : {}));
+        await until(async () => (await connections(server)) === asked.length + 1);
+      }
+      asked[pollIndex]!.catch(() => undefined);
+      await drop(server, asked[pollIndex]!);
+      other.open();
+      await scan;
+      expect((await asked[1 - pollIndex]!).body.acquired).toBe(true);
+      await clock.advance(1000);
+      expect(await holder(server)).toBe('n1');
+    },
+  );
+
   it('spends a dismissal only by telling it', async () => {
     const { clock, store, server } = await withStore();
     const update = { type: 'update', node_id: 'n1' };
