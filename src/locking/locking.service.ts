@@ -38,11 +38,13 @@ export class LockingService {
 
   lock(request: LockRequestDto, response: ServerResponse) {
     const { wait_ms: waitMs } = request;
+    if (typeof waitMs !== 'number') return this.answerNow(request);
     const { maxWaitMs } = this.options;
-    const problem = waitMs && waitMs > maxWaitMs ? `must not be more than ${maxWaitMs}` : undefined;
-    return waitMs && !problem
-      ? this.answerLater(request, waitMs, response)
-      : this.answerNow(request, problem);
+    if (waitMs > maxWaitMs) return this.answerNow(request, `must not be more than ${maxWaitMs}`);
+    const leave = request.on_timeout === 'leave';
+    return waitMs > 0 || leave
+      ? this.answerLater(request, waitMs, leave, response)
+      : this.answerNow(request);
   }
 
   /** For a batch: answered at once. */
@@ -105,16 +107,20 @@ export class LockingService {
     return unlockAnswer(result);
   }
 
-  private async answerLater(request: LockRequestDto, waitMs: number, response: ServerResponse) {
+  private async answerLater(
+    request: LockRequestDto,
+    waitMs: number,
+    leaveOnTimeout: boolean,
+    response: ServerResponse,
+  ) {
     const acquire = acquireOf(request, await this.sessionEnded(request));
-    const leaveOnTimeout = request.on_timeout === 'leave';
     const { resource_id: resourceId } = request;
     const poll = { resourceId, acquire, waitMs, leaveOnTimeout, response };
     return this.lockAnswer(request, await this.longPolls.ask(poll));
   }
 
   /** Also with what is wrong with `wait_ms`, so that a bad ticket is named in the same answer. */
-  private answerNow(request: LockRequestDto, waitProblem: string | undefined) {
+  private answerNow(request: LockRequestDto, waitProblem?: string) {
     return whenKnown(this.sessionEnded(request), (ended) => this.acquire(request, ended, waitProblem));
   }
 

@@ -175,6 +175,17 @@ describe('A long poll', () => {
     expect((await server.status()).body.queue_length).toBe(0);
   });
 
+  it('of no time at all asks once and waits for nothing, if it is to leave then', async () => {
+    const server = await TestServer.start();
+    expect((await server.lock({ wait_ms: 0, on_timeout: 'leave' })).body.acquired).toBe(true);
+    const { body } = await server.lock({ node_id: 'n2', wait_ms: 0, on_timeout: 'leave' });
+    expect(body).toMatchObject({ acquired: false, skip: false });
+    expect(body.position).toBeUndefined();
+    expect((await server.status()).body.queue_length).toBe(0);
+    const stays = await server.lock({ node_id: 'n2', wait_ms: 0 });
+    expect(stays.body.position).toBe(1);
+  });
+
   it('of on_timeout "leave" is answered only after the store has let it leave', async () => {
     const { clock, store, server } = await withStore();
     await server.lock();
