@@ -149,7 +149,7 @@ export class LockManager implements OnModuleInit, BeforeApplicationShutdown {
   assertWatching(operation: string): void {
     if (this.watching) return;
     const message =
-      'The changes of the store are not seen at the moment, so that nobody knows here what is held now: try again.';
+      'The changes of the store are not seen at the moment, so that nobody knows here what is held or referred to now: try again.';
     throw new StoreError('STORE_UNAVAILABLE', operation, message);
   }
 
@@ -202,10 +202,11 @@ export class LockManager implements OnModuleInit, BeforeApplicationShutdown {
     return (counted ?? this.peek(resourceId)?.references)?.size ?? 0;
   }
 
-  /** The resources that a node refers to. */
+  /** The resources that a node refers to, as last seen here and only while that is how it is now. */
   async referencedBy(nodeId: string): Promise<readonly string[]> {
     const listed = await this.references.listByNode(nodeId);
     if (listed) return listed;
+    this.assertWatching('list');
     const found: string[] = [];
     await inTurns(this.resources(), ({ resourceId, state }) => {
       if (state.references.has({ nodeId })) found.push(resourceId);
