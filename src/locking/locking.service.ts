@@ -97,7 +97,7 @@ export class LockingService {
     const { type, resource_id: resourceId, reason } = request;
     const token = request.token ?? holdOf(await this.manager.read(resourceId), type)?.token ?? 0;
     const result = await this.manager.execute(resourceId, { kind: 'force-release', type, token, reason });
-    if (result.kind === 'refused') throw refusal(result, { released: false });
+    if (result.kind === 'refused') throw refusal(result, { released: false }, NOTHING_TAKEN);
     return unlockAnswer(result);
   }
 
@@ -152,6 +152,9 @@ export class LockingService {
     return whenKnown(this.sessions.isOpen(sessionId, nodeId), (isOpen) => !isOpen);
   }
 }
+
+/** To an operator: the advice to holders is not for it. */
+const NOTHING_TAKEN = 'Nothing was taken away; GET /locks shows who holds what now.';
 
 function nameOf({ type, resource_id: resourceId }: KeyDto): KeyName {
   return { type, resourceId };
