@@ -41,7 +41,10 @@ describe('The server that cannot start', () => {
 
   it('says which setting names a host that there is not', () => {
     const env = { PATH: process.env['PATH'], HOST: 'nowhere.invalid', PORT: '0', STORE_URL: 'memory:' };
-    const { status, stderr } = spawnSync(process.execPath, [compiled('src/main.ts')], { env, encoding: 'utf8' });
+    const { status, stderr } = spawnSync(process.execPath, [compiled('src/main.ts')], {
+      env,
+      encoding: 'utf8',
+    });
     expect(status).toBe(1);
     expect(stderr).toMatch(/^Holdfast cannot start. HOST is nowhere.invalid, for which no address is found/);
   });

@@ -56,7 +56,7 @@ describe('GET /events', () => {
     }
     const events = await server.stream('/events');
     const seen: unknown[] = [];
-    for (let more = true; more; ) {
+    for (let more = true; more;) {
       const { json } = await events.nextEvent();
       for (const { waiters } of json['locks'] as { waiters: unknown[] }[]) seen.push(...waiters);
       more = json['more'] as boolean;
