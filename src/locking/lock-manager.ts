@@ -68,6 +68,8 @@ export class LockManager implements OnModuleInit, BeforeApplicationShutdown {
   readonly others$: Observable<Change>;
   /** That the changes of the store are seen, each time that begins; that they are not, for each reason that is learnt. */
   readonly sight$: Observable<Sight>;
+  /** Which of several instances over one store this is; undefined over an embedded one. */
+  readonly instance: string | undefined;
   private readonly sight = new Subject<Sight>();
   private readonly shards: readonly Shard[];
   private readonly allDeadlines: Pick<Deadlines<Due>, 'pause' | 'resume'>[] = [];
@@ -89,6 +91,7 @@ export class LockManager implements OnModuleInit, BeforeApplicationShutdown {
     @Optional() recent = new RecentSlots(),
     @Optional() @Inject(RANDOM) private readonly random: Random = Math.random,
   ) {
+    this.instance = store.shared ? this.instanceId : undefined;
     this.deadlines = this.newDeadlines((slot) => void this.shardOf(slot.resourceId).expire(slot));
     this.references = new CountedReferences(refCounts ?? undefined);
     const listed = new Subject<SeenResource>();

@@ -42,9 +42,7 @@ export class LockingService {
     const { maxWaitMs } = this.options;
     if (waitMs > maxWaitMs) return this.answerNow(request, `must not be more than ${maxWaitMs}`);
     const leave = request.on_timeout === 'leave';
-    return waitMs > 0 || leave
-      ? this.answerLater(request, waitMs, leave, response)
-      : this.answerNow(request);
+    return waitMs > 0 || leave ? this.answerLater(request, waitMs, leave, response) : this.answerNow(request);
   }
 
   /** For a batch: answered at once. */
@@ -113,7 +111,7 @@ export class LockingService {
     leaveOnTimeout: boolean,
     response: ServerResponse,
   ) {
-    const acquire = acquireOf(request, await this.sessionEnded(request));
+    const acquire = acquireOf(request, await this.sessionEnded(request), this.manager.instance);
     const { resource_id: resourceId } = request;
     const poll = { resourceId, acquire, waitMs, leaveOnTimeout, response };
     return this.lockAnswer(request, await this.longPolls.ask(poll));
@@ -126,7 +124,7 @@ export class LockingService {
 
   private async acquire(request: LockRequestDto, sessionEnded: boolean, waitProblem: string | undefined) {
     const others = waitProblem === undefined ? undefined : { wait_ms: waitProblem };
-    const acquire = acquireOf(request, sessionEnded, others);
+    const acquire = acquireOf(request, sessionEnded, this.manager.instance, others);
     this.longPolls.supersede(request.resource_id, acquire.type, acquire.asker);
     return this.lockAnswer(request, await this.manager.execute(request.resource_id, acquire));
   }
