@@ -63,10 +63,13 @@ export function announcement(server: RunningServer): string {
 }
 
 function reason(error: unknown): string {
-  const { code, message, port, address } = error as NodeJS.ErrnoException & {
+  const { code, message, port, address, hostname } = error as NodeJS.ErrnoException & {
     port?: number;
     address?: string;
+    hostname?: string;
   };
+  if (hostname !== undefined)
+    return `HOST is ${hostname}, for which no address is found (${code}): set it to one of this machine.`;
   if (code === 'EADDRNOTAVAIL') return `This machine has no address ${address}: set HOST to one it has.`;
   if (code === 'EADDRINUSE') return `Port ${port} is taken: stop what listens there, or set PORT.`;
   return message ?? String(error);

@@ -7,6 +7,7 @@ describe('misspelt', () => {
     ['LOCK_ISOLATON', 'LOCK_ISOLATION'],
     ['SSE_HEARTBEATS_MS', 'SSE_HEARTBEAT_MS'],
     ['STOER_URL', 'STORE_URL'],
+    ['CLAIM_TIMEOUT', 'CLAIM_TIMEOUT_MS'],
   ])('finds %s, which is meant to be %s', (name, meant) => {
     expect(misspelt({ [name]: 'x' })).toEqual([`${name} is no setting and was ignored. Is ${meant} meant?`]);
   });

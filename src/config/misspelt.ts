@@ -6,13 +6,18 @@ const MIN_LENGTH = 8;
 /** Two slips of a finger, or letters in the wrong order. */
 const MAX_DISTANCE = 2;
 
+/** Left out more easily than any letter. */
+const UNIT = '_MS';
+
 /** Variables that nobody reads but whose names are nearly those of settings, each as a sentence. */
 export function misspelt(environment: Readonly<Record<string, string | undefined>>): string[] {
   const known = settingNames();
   return Object.keys(environment).flatMap((name) => {
     if (known.has(name)) return [];
     const meant = [...known].find(
-      (setting) => setting.length >= MIN_LENGTH && editDistance(name, setting) <= MAX_DISTANCE,
+      (setting) =>
+        setting.length >= MIN_LENGTH &&
+        (editDistance(name, setting) <= MAX_DISTANCE || setting === name + UNIT),
     );
     return meant === undefined ? [] : [`${name} is no setting and was ignored. Is ${meant} meant?`];
   });

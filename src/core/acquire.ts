@@ -92,14 +92,21 @@ function grantNow(step: Step, key: KeyState, command: Acquire): AcquireResult {
 function waitOn(step: Step, key: KeyState, waiter: Waiter, command: Acquire): AcquireResult {
   const absent = command.absent ?? waiter.absent;
   const leaseMs = command.leaseMs ?? waiter.leaseMs;
-  if (command.touch || absent !== waiter.absent || leaseMs !== waiter.leaseMs) {
-    const renewed = { ...waiter, absent, leaseMs, renewed: THIS_COMMIT };
+  const polledAt = polledAtAfter(command, waiter);
+  const differs = absent !== waiter.absent || leaseMs !== waiter.leaseMs || polledAt !== waiter.polledAt;
+  if (command.touch || differs) {
+    const renewed = { ...waiter, absent, leaseMs, polledAt, renewed: THIS_COMMIT };
     step.putKey({
       ...key,
       lanes: key.lanes.map((lane) => ({ name: lane.name, waiters: lane.waiters.replace(renewed) })),
     });
   }
   return queued(step, waiter, command.type);
+}
+
+/** A wait belongs to its latest request; of those at one instance, that instance knows which it is. */
+function polledAtAfter({ deliveredLater, at }: Acquire, { polledAt }: Waiter): string | undefined {
+  return deliveredLater || polledAt === at ? at : undefined;
 }
 
 function enqueue(step: Step, key: KeyState, command: Acquire): AcquireResult {
@@ -117,6 +124,7 @@ function enqueue(step: Step, key: KeyState, command: Acquire): AcquireResult {
     leaseMs: command.leaseMs,
     absent: command.absent ?? false,
     boundAt: undefined,
+    polledAt: command.deliveredLater ? command.at : undefined,
   };
   const left = step.removeDismissal(key, waiter);
   const name = laneName(command.subtype, step.policy);

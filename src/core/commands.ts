@@ -29,6 +29,8 @@ export interface Acquire extends ByAsker {
   readonly touch?: boolean | undefined;
   /** The answer may not arrive: a dismissal it tells stays until a `spend` says that it was delivered. */
   readonly deliveredLater?: boolean | undefined;
+  /** The instance that is asked, where there are several. */
+  readonly at?: string | undefined;
 }
 
 export interface Release extends ByAsker {
@@ -73,6 +75,8 @@ export interface Withdraw extends OnKey {
   readonly asker: Asker;
   /** Only this wait, or the hold it became. */
   readonly ticket?: Moment | undefined;
+  /** Only while its latest long poll is this instance's. */
+  readonly polledAt?: string | undefined;
   readonly error: string;
 }
 

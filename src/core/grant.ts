@@ -4,8 +4,9 @@ import { type Policy } from './policy.js';
 import { type Hold, type KeyState } from './state.js';
 import { type Step } from './step.js';
 
-type NewHold = Omit<Hold, 'token' | 'renewed' | 'acquiredAtMs' | 'boundAt' | 'n'> & {
+type NewHold = Omit<Hold, 'token' | 'renewed' | 'acquiredAtMs' | 'boundAt' | 'polledAt' | 'n'> & {
   readonly boundAt?: string | undefined;
+  readonly polledAt?: string | undefined;
 };
 
 /** The token is the revision of the commit that grants. */
@@ -22,6 +23,7 @@ export function grant(step: Step, key: KeyState, request: NewHold): Hold {
     ticket: request.ticket,
     claimed: request.claimed,
     boundAt: request.boundAt,
+    polledAt: request.polledAt,
     n: step.moment.n,
   };
   const held = step.removeDismissal(key, request);

@@ -228,6 +228,51 @@ describe('the end of a session', () => {
   });
 });
 
+describe('a wait that is polled for at several instances', () => {
+  const [here, there] = ['here', 'there'].map((at) => ({ at, deliveredLater: true }));
+
+  /** n1 holds; n2 waits, last asked for it like this. */
+  function polled(...requests: { at: string; deliveredLater: boolean }[]) {
+    const r = resource();
+    r.grant('scan', 'n1');
+    for (const request of requests) r.acquire('scan', 'n2', request);
+    return { r, withdrawnAt: (polledAt: string) => r.withdraw('scan', 'n2', { polledAt }) };
+  }
+
+  it('ends with the connection of its latest poll, and of no other', () => {
+    const { withdrawnAt } = polled(here!, there!);
+    expect(withdrawnAt('here')).toBe(false);
+    expect(withdrawnAt('there')).toBe(true);
+  });
+
+  it('has become a hold that depends on that one, too, until it is claimed', () => {
+    const { r, withdrawnAt } = polled(here!, there!);
+    r.fail('scan', 'n1');
+    expect(withdrawnAt('here')).toBe(false);
+    expect(r.holder('scan')).toBe('n2');
+    expect(withdrawnAt('there')).toBe(true);
+  });
+
+  it('depends on no connection after a plain request elsewhere', () => {
+    const { r, withdrawnAt } = polled(here!, { at: 'there', deliveredLater: false });
+    for (const at of ['here', 'there']) expect(withdrawnAt(at)).toBe(false);
+    expect(r.waiting('scan')).toEqual(['n2']);
+  });
+
+  it('costs a write when the poll has moved, and not when it is repeated', () => {
+    const { r } = polled(here!, there!);
+    const { state } = r;
+    r.acquire('scan', 'n2', there!);
+    r.acquire('scan', 'n2', { at: 'there' });
+    expect(r.state).toBe(state);
+    r.acquire('scan', 'n2', { at: 'here' });
+    const plain = r.state;
+    expect(plain).not.toBe(state);
+    for (const at of ['here', 'there']) r.acquire('scan', 'n2', { at });
+    expect(r.state).toBe(plain);
+  });
+});
+
 describe('a binding to a stream', () => {
   it('is kept with the hold and does not renew it', () => {
     const r = resource();

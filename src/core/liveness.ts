@@ -9,7 +9,7 @@ import {
   type Touch,
   type Withdraw,
 } from './commands.js';
-import { type Moment, sameMoment, THIS_COMMIT } from './moment.js';
+import { sameMoment, THIS_COMMIT } from './moment.js';
 import { addressHold, failHold } from './release.js';
 import { type Noted, type RenewResult } from './results.js';
 import { findWaiter, type Hold, type KeyState, type Waiter } from './state.js';
@@ -49,12 +49,13 @@ export function touch(step: Step, command: Touch): Noted {
 
 export function withdraw(step: Step, command: Withdraw): Noted {
   const key = step.key(command.type);
-  const means = (ticket: Moment | undefined) =>
-    !command.ticket || (ticket !== undefined && sameMoment(ticket, command.ticket));
+  const means = ({ ticket, polledAt }: Hold | Waiter) =>
+    (!command.ticket || (ticket !== undefined && sameMoment(ticket, command.ticket))) &&
+    (command.polledAt === undefined || command.polledAt === polledAt);
   const waiter = findWaiter(key, command.asker);
-  if (waiter && means(waiter.ticket)) return dropWaiter(step, key, waiter, command.error);
+  if (waiter && means(waiter)) return dropWaiter(step, key, waiter, command.error);
   const hold = heldBy(key, command.asker);
-  if (!hold || hold.claimed || !means(hold.ticket)) return NOTHING_CHANGED;
+  if (!hold || hold.claimed || !means(hold)) return NOTHING_CHANGED;
   failHold(step, key, hold, 'released', command.error);
   return CHANGED;
 }

@@ -43,6 +43,8 @@ export interface Hold extends Asker {
   readonly claimed: boolean;
   /** Ends with its holder's event stream: the instance where that was opened last. */
   readonly boundAt: string | undefined;
+  /** Of the wait that this hold was handed to. */
+  readonly polledAt: string | undefined;
   /** Number of the granting event within its commit: with the token, that event's id. */
   readonly n: number;
 }
@@ -64,6 +66,11 @@ export interface Waiter extends Asker {
   /** A pull that looked and did not find the bytes. */
   readonly absent: boolean;
   readonly boundAt: string | undefined;
+  /**
+   * The instance with its latest long poll, whose closing ends the wait; none, if another instance was asked since without one, or if
+   * there is only one, which knows by itself.
+   */
+  readonly polledAt: string | undefined;
 }
 
 export interface Outcome {
@@ -107,7 +114,11 @@ function askerBytes(asker: Asker): number {
 
 export const waiterShape: EntryShape<Waiter> = {
   bytes: (waiter) =>
-    askerBytes(waiter) + (waiter.subtype?.length ?? 0) + (waiter.boundAt?.length ?? 0) + ENTRY_OVERHEAD_BYTES,
+    askerBytes(waiter) +
+    (waiter.subtype?.length ?? 0) +
+    (waiter.boundAt?.length ?? 0) +
+    (waiter.polledAt?.length ?? 0) +
+    ENTRY_OVERHEAD_BYTES,
   settle: (waiter, revision) =>
     waiter.renewed === THIS_COMMIT
       ? {

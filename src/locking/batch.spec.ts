@@ -23,14 +23,28 @@ function kinds(state: typeof EMPTY_STATE, ...commands: Command[]): string[] {
 
 describe('combine', () => {
   it('takes everything that one commit can carry', () => {
-    const commands = [acquire('pull', 'a'), acquire('pull', 'b'), acquire('pull', 'a'), acquire('pull', 'c')];
-    expect(kinds(EMPTY_STATE, ...commands)).toEqual(['acquired', 'queued', 'acquired', 'queued']);
+    const commands = [acquire('pull', 'a'), acquire('pull', 'b'), acquire('pull', 'b'), acquire('pull', 'c')];
+    expect(kinds(EMPTY_STATE, ...commands)).toEqual(['acquired', 'queued', 'queued', 'queued']);
   });
 
   it('stops before a second grant: a token is the revision of its commit', () => {
     expect(kinds(EMPTY_STATE, acquire('pull', 'a'), acquire('update', 'b'))).toEqual(['acquired']);
     const handedOn = [acquire('pull', 'a'), acquire('pull', 'b'), fail('pull', 'a')];
     expect(kinds(EMPTY_STATE, ...handedOn)).toEqual(['acquired', 'queued']);
+  });
+
+  it('stops before a renewal of what it grants: an expiry could not tell the two apart', () => {
+    const renew: Command = { kind: 'renew', type: 'pull', asker: { nodeId: 'a' } };
+    for (const again of [acquire('pull', 'a'), renew]) {
+      expect(kinds(EMPTY_STATE, acquire('pull', 'a'), again)).toEqual(['acquired']);
+    }
+  });
+
+  it('takes renewals of what was granted before along with a grant', () => {
+    const layer = resource();
+    layer.grant('pull', 'a');
+    const commands = [acquire('update', 'b'), acquire('pull', 'a')];
+    expect(kinds(layer.state, ...commands)).toEqual(['acquired', 'acquired']);
   });
 
   it('takes the second grant first with the next commit', () => {

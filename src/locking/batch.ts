@@ -1,5 +1,6 @@
 import { type Command } from '../core/commands.js';
 import { type LockEvent } from '../core/events.js';
+import { THIS_COMMIT } from '../core/moment.js';
 import { type Policy } from '../core/policy.js';
 import { type Result } from '../core/results.js';
 import { type ResourceState } from '../core/state.js';
@@ -27,8 +28,9 @@ const MAX_EVENT_BYTES = 24 * 1024;
 const EVENT_OVERHEAD_BYTES = 160;
 
 /**
- * Applies as many of the commands as one commit can carry. A token is the revision of its commit, so combining stops
- * before a second grant; the rest goes with the next commit.
+ * Applies as many of the commands as one commit can carry; the rest goes with the next. A token is the revision of its commit,
+ * so combining stops before a second grant. It also stops before a renewal of what it grants: an expiry names the commit of the
+ * last renewal, and could not tell the two apart.
  */
 export function combine(state: ResourceState, commands: CommandList, nowMs: number, policy: Policy): Batch {
   const events: LockEvent[] = [];
@@ -38,7 +40,7 @@ export function combine(state: ResourceState, commands: CommandList, nowMs: numb
   for (let i = 0; i < commands.length; i++) {
     const next = transition(state, commands.at(i)!, nowMs, policy);
     const grants = next.events.some(isGrant);
-    if (granted && grants) break;
+    if (granted && (grants || isOfThisCommit(next.result))) break;
     granted ||= grants;
     state = next.state;
     results.push(next.result);
@@ -49,6 +51,11 @@ export function combine(state: ResourceState, commands: CommandList, nowMs: numb
     if (bytes > MAX_EVENT_BYTES) break;
   }
   return { state, events, results };
+}
+
+/** A hold granted in the commit being built. */
+function isOfThisCommit(result: Result): boolean {
+  return (result.kind === 'acquired' || result.kind === 'renewed') && result.token === THIS_COMMIT;
 }
 
 function isGrant(event: LockEvent): boolean {

@@ -68,6 +68,8 @@ export class LockManager implements OnModuleInit, BeforeApplicationShutdown {
   readonly others$: Observable<Change>;
   /** That the changes of the store are seen, each time that begins; that they are not, for each reason that is learnt. */
   readonly sight$: Observable<Sight>;
+  /** Which of several instances over one store this is; undefined over an embedded one. */
+  readonly instance: string | undefined;
   private readonly sight = new Subject<Sight>();
   private readonly shards: readonly Shard[];
   private readonly allDeadlines: Pick<Deadlines<Due>, 'pause' | 'resume'>[] = [];
@@ -89,6 +91,7 @@ export class LockManager implements OnModuleInit, BeforeApplicationShutdown {
     @Optional() recent = new RecentSlots(),
     @Optional() @Inject(RANDOM) private readonly random: Random = Math.random,
   ) {
+    this.instance = store.shared ? this.instanceId : undefined;
     this.deadlines = this.newDeadlines((slot) => void this.shardOf(slot.resourceId).expire(slot));
     this.references = new CountedReferences(refCounts ?? undefined);
     const listed = new Subject<SeenResource>();
@@ -149,7 +152,7 @@ export class LockManager implements OnModuleInit, BeforeApplicationShutdown {
   assertWatching(operation: string): void {
     if (this.watching) return;
     const message =
-      'The changes of the store are not seen at the moment, so that nobody knows here what is held now: try again.';
+      'The changes of the store are not seen at the moment, so that nobody knows here what is held or referred to now: try again.';
     throw new StoreError('STORE_UNAVAILABLE', operation, message);
   }
 
@@ -202,10 +205,11 @@ export class LockManager implements OnModuleInit, BeforeApplicationShutdown {
     return (counted ?? this.peek(resourceId)?.references)?.size ?? 0;
   }
 
-  /** The resources that a node refers to. */
+  /** The resources that a node refers to, as last seen here and only while that is how it is now. */
   async referencedBy(nodeId: string): Promise<readonly string[]> {
     const listed = await this.references.listByNode(nodeId);
     if (listed) return listed;
+    this.assertWatching('list');
     const found: string[] = [];
     await inTurns(this.resources(), ({ resourceId, state }) => {
       if (state.references.has({ nodeId })) found.push(resourceId);

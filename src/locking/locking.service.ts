@@ -38,11 +38,11 @@ export class LockingService {
 
   lock(request: LockRequestDto, response: ServerResponse) {
     const { wait_ms: waitMs } = request;
+    if (typeof waitMs !== 'number') return this.answerNow(request);
     const { maxWaitMs } = this.options;
-    const problem = waitMs && waitMs > maxWaitMs ? `must not be more than ${maxWaitMs}` : undefined;
-    return waitMs && !problem
-      ? this.answerLater(request, waitMs, response)
-      : this.answerNow(request, problem);
+    if (waitMs > maxWaitMs) return this.answerNow(request, `must not be more than ${maxWaitMs}`);
+    const leave = request.on_timeout === 'leave';
+    return waitMs > 0 || leave ? this.answerLater(request, waitMs, leave, response) : this.answerNow(request);
   }
 
   /** For a batch: answered at once. */
@@ -95,7 +95,7 @@ export class LockingService {
     const { type, resource_id: resourceId, reason } = request;
     const token = request.token ?? holdOf(await this.manager.read(resourceId), type)?.token ?? 0;
     const result = await this.manager.execute(resourceId, { kind: 'force-release', type, token, reason });
-    if (result.kind === 'refused') throw refusal(result, { released: false });
+    if (result.kind === 'refused') throw refusal(result, { released: false }, NOTHING_TAKEN);
     return unlockAnswer(result);
   }
 
@@ -105,22 +105,26 @@ export class LockingService {
     return unlockAnswer(result);
   }
 
-  private async answerLater(request: LockRequestDto, waitMs: number, response: ServerResponse) {
-    const acquire = acquireOf(request, await this.sessionEnded(request));
-    const leaveOnTimeout = request.on_timeout === 'leave';
+  private async answerLater(
+    request: LockRequestDto,
+    waitMs: number,
+    leaveOnTimeout: boolean,
+    response: ServerResponse,
+  ) {
+    const acquire = acquireOf(request, await this.sessionEnded(request), this.manager.instance);
     const { resource_id: resourceId } = request;
     const poll = { resourceId, acquire, waitMs, leaveOnTimeout, response };
     return this.lockAnswer(request, await this.longPolls.ask(poll));
   }
 
   /** Also with what is wrong with `wait_ms`, so that a bad ticket is named in the same answer. */
-  private answerNow(request: LockRequestDto, waitProblem: string | undefined) {
+  private answerNow(request: LockRequestDto, waitProblem?: string) {
     return whenKnown(this.sessionEnded(request), (ended) => this.acquire(request, ended, waitProblem));
   }
 
   private async acquire(request: LockRequestDto, sessionEnded: boolean, waitProblem: string | undefined) {
     const others = waitProblem === undefined ? undefined : { wait_ms: waitProblem };
-    const acquire = acquireOf(request, sessionEnded, others);
+    const acquire = acquireOf(request, sessionEnded, this.manager.instance, others);
     this.longPolls.supersede(request.resource_id, acquire.type, acquire.asker);
     return this.lockAnswer(request, await this.manager.execute(request.resource_id, acquire));
   }
@@ -146,6 +150,9 @@ export class LockingService {
     return whenKnown(this.sessions.isOpen(sessionId, nodeId), (isOpen) => !isOpen);
   }
 }
+
+/** To an operator: the advice to holders is not for it. */
+const NOTHING_TAKEN = 'Nothing was taken away; GET /locks shows who holds what now.';
 
 function nameOf({ type, resource_id: resourceId }: KeyDto): KeyName {
   return { type, resourceId };

@@ -155,8 +155,8 @@ function nameOf(resourceId: string, type: string, asker: Asker): string {
   return `${resourceId}\u0000${type}\u0000${askerKey(asker)}`;
 }
 
-function leaving({ acquire: { type, asker } }: LongPoll, ticket: Moment): Command {
-  return { kind: 'withdraw', type, asker, ticket, error: 'its long poll ended' };
+function leaving({ acquire: { type, asker, at } }: LongPoll, ticket: Moment): Command {
+  return { kind: 'withdraw', type, asker, ticket, polledAt: at, error: 'its long poll ended' };
 }
 
 /** How a wait ended, and what must be done before that is told. */

@@ -17,7 +17,7 @@ export interface Delivery {
 /** How the wait with this ticket has ended, if it has. */
 export function waitEnd(
   state: ResourceState | undefined,
-  { type, asker }: Acquire,
+  { type, asker, at }: Acquire,
   ticket: Moment,
   referenceCount: number | null,
 ): Delivery | undefined {
@@ -26,19 +26,24 @@ export function waitEnd(
   if (waiter && sameMoment(waiter.ticket, ticket)) return undefined;
   const hold = key?.hold;
   if (hold?.ticket && sameAsker(hold, asker) && sameMoment(hold.ticket, ticket)) {
-    return handedOver(hold, type, referenceCount);
+    return handedOver(hold, type, at, referenceCount);
   }
   const dismissal = key?.dismissals.find(asker);
   return dismissal ? dismissed(dismissal, type, referenceCount) : { result: { kind: 'lost' } };
 }
 
-function handedOver(hold: Hold, type: string, referenceCount: number | null): Delivery {
+function handedOver(
+  hold: Hold,
+  type: string,
+  polledAt: string | undefined,
+  referenceCount: number | null,
+): Delivery {
   const { token, leaseMs, ticket } = hold;
   const asker = { nodeId: hold.nodeId, sessionId: hold.sessionId };
   return {
     result: { kind: 'acquired', token, leaseMs, referenceCount },
     delivered: { kind: 'claim', type, asker },
-    undelivered: { kind: 'withdraw', type, asker, ticket, error: UNDELIVERED },
+    undelivered: { kind: 'withdraw', type, asker, ticket, polledAt, error: UNDELIVERED },
   };
 }
 

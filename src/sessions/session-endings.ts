@@ -1,6 +1,6 @@
 import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { Subscription } from 'rxjs';
-import { type LockEvent } from '../core/events.js';
+import { type LockEvent, SESSION_ENDED } from '../core/events.js';
 import { LockManager } from '../locking/lock-manager.js';
 import { STATE_STORE, type StateStore } from '../stores/state-store.interface.js';
 import { EventBus } from '../subscriptions/event-bus.js';
@@ -46,7 +46,7 @@ export class SessionEndings implements OnModuleDestroy {
    */
   async end(session: Session, error: string): Promise<boolean> {
     session.ending = true;
-    if (this.store.shared && !(await this.mark(session))) return false;
+    if (this.store.shared && !(await this.mark(session, error))) return false;
     await this.learnKeys(session);
     const { id: sessionId, nodeId } = session;
     const ends = this.keys
@@ -61,10 +61,11 @@ export class SessionEndings implements OnModuleDestroy {
   }
 
   /** From then on nobody renews or moves it. */
-  private async mark(session: Session): Promise<boolean> {
+  private async mark(session: Session, error: string): Promise<boolean> {
     const { record } = session;
     if (record?.ended) return true;
-    const marked = record && (await this.records.replace(record, { ...record, ended: true }));
+    const closed = error === SESSION_ENDED;
+    const marked = record && (await this.records.replace(record, { ...record, ended: true, closed }));
     if (marked) {
       this.table.take(marked);
       return true;
@@ -79,11 +80,14 @@ export class SessionEndings implements OnModuleDestroy {
     await this.manager.caughtUp(this.records.partitionOf(id), record.revision);
   }
 
-  /** A try that failed is repeated, unless the session was renewed meanwhile: then its record is another. */
+  /**
+   * Also what another instance has begun and not finished: then for the reason that it had. A try that failed is repeated, unless
+   * the session was renewed meanwhile: then its record is another.
+   */
   private async expire(session: Session): Promise<void> {
     const { record } = session;
     try {
-      await this.end(session, 'the session was not renewed in time');
+      await this.end(session, record?.closed ? SESSION_ENDED : 'the session was not renewed in time');
     } catch {
       if (session.record === record || session.record?.ended) this.table.tryAgainIn(session, RETRY_MS);
     }

@@ -20,6 +20,8 @@ export interface SessionContent {
   readonly attachment: number;
   /** It is over; what it holds and waits for is being given up. */
   readonly ended: boolean;
+  /** It was ended by its process, in due form. */
+  readonly closed: boolean;
 }
 
 export interface SessionRecord extends SessionContent {
@@ -36,6 +38,7 @@ interface StoredSession {
   readonly i?: string | undefined;
   readonly a?: number | undefined;
   readonly e?: 1 | undefined;
+  readonly c?: 1 | undefined;
 }
 
 /** Sessions in the store: written when made, moved and ended, not at each renewal. */
@@ -54,10 +57,11 @@ export class SessionRecords {
 
   /** Rejects what another version wrote. */
   decode({ key, value, revision }: Item): SessionRecord {
-    const { v, n, t, i = '', a = 0, e } = JSON.parse(value) as StoredSession;
+    const { v, n, t, i = '', a = 0, e, c } = JSON.parse(value) as StoredSession;
     if (v !== FORMAT_VERSION) throw unreadable(v);
     const id = key.slice(PREFIX.length);
-    return { id, nodeId: n, ttlMs: t, instanceId: i, attachment: a, ended: e === 1, revision };
+    const [ended, closed] = [e === 1, c === 1];
+    return { id, nodeId: n, ttlMs: t, instanceId: i, attachment: a, ended, closed, revision };
   }
 
   async read(id: string): Promise<SessionRecord | undefined> {
@@ -99,7 +103,7 @@ export class SessionRecords {
   }
 }
 
-function encode({ nodeId, ttlMs, instanceId, attachment, ended }: SessionContent): string {
+function encode({ nodeId, ttlMs, instanceId, attachment, ended, closed }: SessionContent): string {
   return JSON.stringify({
     v: FORMAT_VERSION,
     n: nodeId,
@@ -107,6 +111,7 @@ function encode({ nodeId, ttlMs, instanceId, attachment, ended }: SessionContent
     i: instanceId || undefined,
     a: attachment || undefined,
     e: ended ? 1 : undefined,
+    c: closed ? 1 : undefined,
   } satisfies StoredSession);
 }
 

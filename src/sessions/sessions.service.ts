@@ -61,6 +61,7 @@ export class SessionsService implements SessionDirectory {
       instanceId,
       attachment: 0,
       ended: false,
+      closed: false,
     });
     if (!record) throw unavailable('create');
     this.table.take(record);

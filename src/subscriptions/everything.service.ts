@@ -1,16 +1,18 @@
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { type ServerResponse } from 'node:http';
 import { type Subscription } from 'rxjs';
+import { inTurns } from '../common/in-turns.js';
+import { type KeyState } from '../core/state.js';
 import { LockList } from '../locking/lock-list.js';
 import { LockManager } from '../locking/lock-manager.js';
 import { EventBus } from './event-bus.js';
-import { type Frame, snapshotFrame } from './frame.js';
+import { snapshotFrame } from './frame.js';
 import { observerFrame } from './key-events.js';
 import { OpenStreams } from './open-streams.js';
 import { type SseStream } from './sse-stream.js';
 
-/** Keys in one `snapshot` event. */
-const KEYS_PER_FRAME = 200;
+/** Holders and waiters after which a `snapshot` event is sent: far less than what a slow reader is cut off for. */
+const ASKERS_PER_FRAME = 200;
 
 /**
  * The stream of everything. It begins with what is held and awaited, in `snapshot` events (the last has `more: false`);
@@ -50,22 +52,45 @@ export class EverythingService implements OnModuleDestroy {
     const stream = this.streams.open(response);
     this.observers.add(stream);
     stream.onClose(() => this.observers.delete(stream));
-    for (const frame of this.snapshot()) {
+    const snapshot = new Snapshot(stream, this.list);
+    await inTurns(this.manager.resources(), (resource) => {
       if (!stream.isOpen) return;
-      stream.send(frame);
-      await stream.drained();
+      const { resourceId, state } = resource;
+      const keys = state.keys.filter((key) => key.hold ?? key.lanes.length > 0);
+      if (keys.length > 0) return snapshot.add(resourceId, keys);
+    });
+    snapshot.end();
+  }
+}
+
+/** Rows on their way to a stream, in as many frames as it takes; the next is made when its reader has taken the last. */
+class Snapshot {
+  private rows: object[] = [];
+  private askers = 0;
+
+  constructor(
+    private readonly stream: SseStream,
+    private readonly list: LockList,
+  ) {}
+
+  async add(resourceId: string, keys: readonly KeyState[]): Promise<void> {
+    for (const key of keys) {
+      const row = this.list.row(resourceId, key);
+      this.rows.push(row);
+      this.askers += 1 + row.waiters.length;
+      if (this.askers < ASKERS_PER_FRAME) continue;
+      this.send(true);
+      await this.stream.drained();
     }
   }
 
-  private *snapshot(): Iterable<Frame> {
-    let rows: object[] = [];
-    for (const { resourceId, state } of this.manager.resources()) {
-      for (const key of state.keys)
-        if (key.hold || key.lanes.length > 0) rows.push(this.list.row(resourceId, key));
-      if (rows.length < KEYS_PER_FRAME) continue;
-      yield snapshotFrame({ locks: rows, more: true });
-      rows = [];
-    }
-    yield snapshotFrame({ locks: rows, more: false });
+  end(): void {
+    this.send(false);
+  }
+
+  private send(more: boolean): void {
+    this.stream.send(snapshotFrame({ locks: this.rows, more }));
+    this.rows = [];
+    this.askers = 0;
   }
 }

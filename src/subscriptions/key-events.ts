@@ -36,8 +36,9 @@ export function observerFrame(resourceId: string, event: LockEvent): Frame {
   return frame;
 }
 
+/** `undefined`: no id that was ever given out. Revisions begin at 1. */
 export function parseEventId(text: string | undefined): { revision: number; n: number } | undefined {
-  const [, revision, n] = /^(\d{1,16})\.(\d{1,9})$/.exec(text ?? '') ?? [];
+  const [, revision, n] = /^([1-9]\d{0,15})\.(\d{1,9})$/.exec(text ?? '') ?? [];
   return revision === undefined ? undefined : { revision: Number(revision), n: Number(n) };
 }
 

@@ -9,7 +9,8 @@ const TCP_KEEP_ALIVE_MS = 15_000;
 
 /**
  * One server-sent event stream. Headers go out at once. It is never ended, only destroyed: an end would look to a
- * client like the last word, where a broken connection makes it come back.
+ * client like the last word, where a broken connection makes it come back. To HEAD the headers are all there is to say, and
+ * the next request on its connection must not wait for more.
  */
 export class SseStream {
   constructor(private readonly response: ServerResponse) {
@@ -22,6 +23,7 @@ export class SseStream {
       'x-accel-buffering': 'no',
     });
     response.flushHeaders();
+    if (response.req.method === 'HEAD') response.end();
   }
 
   /** Calls back also when it was closed before anybody listened. */

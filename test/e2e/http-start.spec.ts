@@ -39,6 +39,16 @@ describe('The server that cannot start', () => {
     expect({ status, stdout, stderr }).toEqual({ status: 1, stdout: '', stderr: said });
   });
 
+  it('says which setting names a host that there is not', () => {
+    const env = { PATH: process.env['PATH'], HOST: 'nowhere.invalid', PORT: '0', STORE_URL: 'memory:' };
+    const { status, stderr } = spawnSync(process.execPath, [compiled('src/main.ts')], {
+      env,
+      encoding: 'utf8',
+    });
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/^Holdfast cannot start. HOST is nowhere.invalid, for which no address is found/);
+  });
+
   it.each(['redis', 'etcd'])('says that its engine is away, and ends at once, with %s', async (engine) => {
     const [port] = await freePorts(1);
     const args = [compiled('src/cli/main.ts'), 'serve', '--store', `${engine}://127.0.0.1:${port}`];

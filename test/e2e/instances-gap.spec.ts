@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { StoreError } from '../../src/stores/store.error.js';
 import { startInstances } from '../support/instances.js';
+import { until } from '../support/server-bootstrap.js';
 
 const AWAY = new StoreError('STORE_UNAVAILABLE', 'watch', 'connect ECONNREFUSED');
 const WARN = 40;
@@ -68,6 +69,20 @@ describe('A server that does not see the changes of the store', () => {
     expect(open.closed).toBe(false);
     connection.resume();
     expect((await there.get('/locks')).body.locks).toHaveLength(1);
+  });
+
+  it('does not release the references of a node as if it knew of all of them', async () => {
+    const { here, there, connection } = await held();
+    connection.interrupt(AWAY);
+    connection.faults = { heldBack: 1 };
+    await here.post('/refcounts/add', { resource_id: 'other layer', node_id: 'n2' });
+    const { status, body } = await there.post('/refcounts/release-node', { node_id: 'n2' });
+    expect([status, body.code]).toEqual([503, 'STORE_UNAVAILABLE']);
+    connection.faults = {};
+    connection.compact();
+    connection.resume();
+    await until(async () => (await there.get('/health/ready')).status === 200);
+    expect((await there.post('/refcounts/release-node', { node_id: 'n2' })).body.released).toBe(1);
   });
 
   it('keeps its streams, and tells them when it sees again', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { SESSION_ENDED } from '../../src/core/events.js';
 import { Connection, type Instances, startInstances } from '../support/instances.js';
 import { TestServer } from '../support/server-bootstrap.js';
 import { type HeldCall, newGate } from '../support/server-gate.js';
@@ -350,6 +351,27 @@ describe('A session over several servers', () => {
     await clock.advance(100 + JITTER_MS);
     expect(await holder(b)).toBe('n2');
     expect(await keys(instances, 's/')).toEqual([]);
+  });
+
+  it('that was ended in due form is so also when another server has to finish it', async () => {
+    const { a, b, clock, connections, session_id } = await held();
+    const events = await b.stream('/events');
+    await events.nextEvent();
+    const [connection] = connections as [Connection];
+    const marked = newGate();
+    const commit = connection.commit.bind(connection);
+    connection.commit = async (partition, writes) => {
+      const outcome = await commit(partition, writes);
+      if (!writes[0]!.key.startsWith('s/')) return outcome;
+      connection.die();
+      void marked.pass();
+      return outcome;
+    };
+    a.call('DELETE', `/sessions/${session_id}`).catch(() => undefined);
+    await marked.reached;
+    await clock.advance(TTL_MS + JITTER_MS);
+    expect(await holder(b)).toBe('n2');
+    expect(await events.nextEvent()).toMatchObject({ event: 'expired', json: { error: SESSION_ENDED } });
   });
 
   it('that was renewed while a try to end it was under way is not ended by the next try', async () => {

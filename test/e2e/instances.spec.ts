@@ -32,6 +32,25 @@ describe('Several servers over one store', () => {
     expect((await servers[0]!.status()).body).toMatchObject({ holder: { node_id: 'n2' }, queue_length: 1 });
   });
 
+  it.each([60_000, 0])(
+    'know that a wait belongs to its latest request (wait_ms %i): an older long poll elsewhere takes nothing with it',
+    async (wait_ms) => {
+      const { servers } = await startInstances(2);
+      const [a, b] = [servers[0]!, servers[1]!];
+      await a.lock();
+      const older = await a.longPoll({ node_id: 'n2' });
+      const latest = b.lock({ node_id: 'n2', wait_ms });
+      if (wait_ms > 0) await b.untilGauge('holdfast_long_polls', 1);
+      else await latest;
+      older.answer.abort();
+      await a.untilGauge('holdfast_long_polls', 0);
+      expect((await b.status()).body.queue_length).toBe(1);
+      await b.unlock({ error: 'x' });
+      if (wait_ms > 0) expect((await latest).body.acquired).toBe(true);
+      expect((await b.status({ node_id: 'n2' })).body.acquired).toBe(true);
+    },
+  );
+
   it.each(['asks', 'long poll', 'stream'])('keep a waiter whose %s reach only one of them', async (how) => {
     const { servers, clock } = await startInstances(2, { waiterTtlMs: 10_000 });
     const [a, b] = [servers[0]!, servers[1]!];

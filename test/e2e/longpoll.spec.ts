@@ -176,6 +176,17 @@ describe('A long poll', () => {
     expect((await server.status()).body.queue_length).toBe(0);
   });
 
+  it('of no time at all asks once and waits for nothing, if it is to leave then', async () => {
+    const server = await TestServer.start();
+    expect((await server.lock({ wait_ms: 0, on_timeout: 'leave' })).body.acquired).toBe(true);
+    const { body } = await server.lock({ node_id: 'n2', wait_ms: 0, on_timeout: 'leave' });
+    expect(body).toMatchObject({ acquired: false, skip: false });
+    expect(body.position).toBeUndefined();
+    expect((await server.status()).body.queue_length).toBe(0);
+    const stays = await server.lock({ node_id: 'n2', wait_ms: 0 });
+    expect(stays.body.position).toBe(1);
+  });
+
   it('of on_timeout "leave" is answered only after the store has let it leave', async () => {
     const { clock, store, server } = await withStore();
     await server.lock();
@@ -313,6 +324,31 @@ describe('A long poll', () => {
     await clock.advance(1000);
     expect(await holder(server)).toBe('n1');
   });
+
+  it.each([
+    ['after', 0],
+    ['before', 1],
+  ])(
+    'does not give back a lock that its node was told of by a plain request %s it, in one commit with it',
+    async (_, pollIndex) => {
+      const { clock, store, server } = await withStore();
+      const other = holdNextCommit(store);
+      const scan = server.lock({ type: 'scan' });
+      await other.reached;
+      const asked: Pending[] = [];
+      for (const index of [0, 1]) {
+        asked.push(server.lock(index === pollIndex ? { wait_ms: 1000 } : {}));
+        await until(async () => (await connections(server)) === asked.length + 1);
+      }
+      asked[pollIndex]!.catch(() => undefined);
+      await drop(server, asked[pollIndex]!);
+      other.open();
+      await scan;
+      expect((await asked[1 - pollIndex]!).body.acquired).toBe(true);
+      await clock.advance(1000);
+      expect(await holder(server)).toBe('n1');
+    },
+  );
 
   it('spends a dismissal only by telling it', async () => {
     const { clock, store, server } = await withStore();

@@ -1,4 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { EMPTY_STATE } from '../../src/core/state.js';
+import { LockManager } from '../../src/locking/lock-manager.js';
 import { TestServer, until } from '../support/server-bootstrap.js';
 
 const KEY = { type: 'pull', resource_id: 'layer', node_id: 'n1' };
@@ -42,6 +44,44 @@ describe('GET /events', () => {
       if (json['more'] === false) break;
     }
     expect(rows).toBe(500);
+  });
+
+  it('can be followed also while many with long names wait for many keys', async () => {
+    const server = await TestServer.start();
+    const resources = Array.from({ length: 60 }, (_, i) => `layer ${i}`);
+    for (let node = 0; node < 100; node++) {
+      const node_id = `${node}`.padEnd(256, '層');
+      const requests = resources.map((resource_id) => ({ ...KEY, resource_id, node_id }));
+      await server.post('/lock/batch', { requests });
+    }
+    const events = await server.stream('/events');
+    const seen: unknown[] = [];
+    for (let more = true; more;) {
+      const { json } = await events.nextEvent();
+      for (const { waiters } of json['locks'] as { waiters: unknown[] }[]) seen.push(...waiters);
+      more = json['more'] as boolean;
+    }
+    expect(seen).toHaveLength(60 * 99);
+  });
+
+  it('lets others be answered while it looks for what is held among all that is known', async () => {
+    const server = await TestServer.start();
+    let turn = 0;
+    let next = setImmediate(function count() {
+      turn++;
+      next = setImmediate(count);
+    });
+    const turns = new Set<number>();
+    vi.spyOn(server.app.get(LockManager), 'resources').mockImplementation(function* () {
+      for (let i = 0; i < 5000; i++) {
+        turns.add(turn);
+        yield { resourceId: `layer ${i}`, state: EMPTY_STATE };
+      }
+    });
+    const events = await server.stream('/events');
+    expect((await events.nextEvent()).json).toEqual({ locks: [], more: false });
+    clearImmediate(next);
+    expect(turns.size).toBe(5);
   });
 
   it('waits with a snapshot for a reader that takes its time, and cuts nobody off for it', async () => {

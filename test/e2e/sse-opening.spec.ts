@@ -64,6 +64,15 @@ describe('A stream that opens', () => {
     await expectNothingTold(server, await server.subscribe(UPDATE, { 'last-event-id': id }));
   });
 
+  it('is told the success also when its Last-Event-ID is from before all events', async () => {
+    const server = await TestServer.start();
+    const told = await updated(server);
+    for (const before of ['0.0', '1.0']) {
+      const reader = await server.subscribe(UPDATE, { 'last-event-id': before });
+      expect((await reader.nextEvent()).id).toBe(told);
+    }
+  });
+
   it('is told what is newer than its Last-Event-ID, also when the key is held again', async () => {
     const server = await TestServer.start();
     const first = await updated(server);

@@ -197,6 +197,20 @@ describe('A key’s event stream', () => {
     }
   });
 
+  it('says its headers to HEAD, and is over: the next request on the connection is answered', async () => {
+    const server = await TestServer.start();
+    const socket = await server.connect();
+    let text = '';
+    socket.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+    socket.write('HEAD /events HTTP/1.1\r\nhost: x\r\n\r\n');
+    await until(() => text.endsWith('\r\n\r\n'));
+    expect(text).toMatch(/^HTTP\/1.1 200 OK[^]*text\/event-stream/);
+    socket.write('GET /health/live HTTP/1.1\r\nhost: x\r\n\r\n');
+    await until(() => text.endsWith('}'));
+    expect(await server.metric('holdfast_open_streams')).toBe(0);
+    socket.destroy();
+  });
+
   it('has no chunks for a client that does not know them', async () => {
     const server = await TestServer.start();
     const socket = await server.connect();

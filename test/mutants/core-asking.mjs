@@ -123,8 +123,8 @@ const acquire = [
   },
   {
     name: 'a waiter is written again when it is due',
-    find: 'if (command.touch || absent',
-    replace: 'if (absent',
+    find: 'if (command.touch || differs) {',
+    replace: 'if (differs) {',
   },
   {
     name: 'a waiter that looked for the bytes is written again',
@@ -133,18 +133,28 @@ const acquire = [
   },
   {
     name: 'a waiter with a new lease is written again',
-    find: ' || leaseMs !== waiter.leaseMs) {',
-    replace: ') {',
+    find: 'leaseMs !== waiter.leaseMs || ',
+    replace: '',
+  },
+  {
+    name: 'a waiter whose poll has moved is written again',
+    find: ' || polledAt !== waiter.polledAt',
+    replace: '',
+  },
+  {
+    name: 'a plain request elsewhere takes the wait over',
+    find: 'deliveredLater || polledAt === at ? at : undefined',
+    replace: 'deliveredLater ? at : polledAt',
   },
   {
     name: 'asking again costs no write',
-    find: 'if (command.touch || absent !== waiter.absent || leaseMs !== waiter.leaseMs) {',
+    find: 'if (command.touch || differs) {',
     replace: '{',
   },
   {
     name: 'a waiter written again counts from then',
-    find: 'const renewed = { ...waiter, absent, leaseMs, renewed: THIS_COMMIT };',
-    replace: 'const renewed = { ...waiter, absent, leaseMs };',
+    find: 'const renewed = { ...waiter, absent, leaseMs, polledAt, renewed: THIS_COMMIT };',
+    replace: 'const renewed = { ...waiter, absent, leaseMs, polledAt };',
   },
   {
     name: 'a full queue refuses',

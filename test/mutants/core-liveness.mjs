@@ -47,17 +47,22 @@ const liveness = [
   },
   {
     name: 'a withdrawal takes the waiter out',
-    find: 'if (waiter && means(waiter.ticket)) return dropWaiter',
+    find: 'if (waiter && means(waiter)) return dropWaiter',
     replace: 'if (waiter && !waiter) return dropWaiter',
   },
   {
+    name: 'a withdrawal means what was last polled for at its instance',
+    find: '(command.polledAt === undefined || command.polledAt === polledAt)',
+    replace: 'true || polledAt',
+  },
+  {
     name: 'a claimed hold is not withdrawn',
-    find: 'if (!hold || hold.claimed || !means(hold.ticket))',
-    replace: 'if (!hold || !means(hold.ticket))',
+    find: 'if (!hold || hold.claimed || !means(hold))',
+    replace: 'if (!hold || !means(hold))',
   },
   {
     name: 'a withdrawal that names a ticket means the hold it became',
-    find: 'if (!hold || hold.claimed || !means(hold.ticket))',
+    find: 'if (!hold || hold.claimed || !means(hold))',
     replace: 'if (!hold || hold.claimed)',
   },
   {

@@ -185,7 +185,7 @@ const sessions = [
   {
     name: 'only one ends a session, and not one that has moved',
     file: 'src/sessions/session-endings.ts',
-    find: 'if (this.store.shared && !(await this.mark(session))) return false;',
+    find: 'if (this.store.shared && !(await this.mark(session, error))) return false;',
     replace: '',
     tests: [SESSIONS_SPEC],
   },

@@ -132,16 +132,23 @@ const committing = [
   {
     name: 'combining stops before a second grant',
     file: BATCH,
-    find: 'if (granted && grants) break;',
+    find: 'if (granted && (grants || isOfThisCommit(next.result))) break;',
     replace: '',
     tests: ['src/locking/batch.spec.ts', MANAGER_SPEC],
   },
   {
     name: 'combining stops before a second grant, in any storm',
     file: BATCH,
-    find: 'if (granted && grants) break;',
+    find: 'if (granted && (grants || isOfThisCommit(next.result))) break;',
     replace: '',
     tests: [MANAGERS],
+  },
+  {
+    name: 'combining stops before a renewal of what it grants',
+    file: BATCH,
+    find: 'grants || isOfThisCommit(next.result)',
+    replace: 'grants',
+    tests: ['src/locking/batch.spec.ts'],
   },
   {
     name: 'combining stops before the events crowd the record',

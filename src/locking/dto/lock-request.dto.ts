@@ -24,7 +24,7 @@ export class LockRequestDto extends AskerDto {
   @IsWaitMs()
   readonly wait_ms?: number;
 
-  @ApiPropertyOptional({ enum: ['stay', 'leave'], description: 'Whether the wait outlives the long poll.' })
+  @ApiPropertyOptional({ enum: ['stay', 'leave'], description: 'Whether the wait outlives `wait_ms`.' })
   @IsOptional()
   @IsIn(['stay', 'leave'])
   readonly on_timeout?: 'stay' | 'leave';

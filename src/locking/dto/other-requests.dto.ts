@@ -37,7 +37,7 @@ export class StatusRequestDto extends KeyDto {
   @IsNodeId()
   readonly node_id?: string;
 
-  @ApiPropertyOptional()
+  @ApiPropertyOptional({ description: 'The session in which `node_id` asks, if it has one.' })
   @IsOptional()
   @IsSessionId()
   readonly session_id?: string;

@@ -44,13 +44,14 @@ export type StoredHold = [
   boundAt: StoredBinding,
   ticket: Maybe<StoredMoment>,
   n: number,
+  polledAt?: string,
 ];
 
 export function writeHold(hold: Hold): string {
   const { nodeId, sessionId, subtype, token, renewed, leaseMs, requestedAtMs, acquiredAtMs, ticket, n } =
     hold;
   const moment = ticket ? writeMoment(ticket) : 'null';
-  return `[${text(nodeId)},${text(sessionId)},${text(subtype)},${token},${renewed},${leaseMs},${requestedAtMs},${acquiredAtMs},${bit(hold.claimed)},${writeBinding(hold.boundAt)},${moment},${n}]`;
+  return `[${text(nodeId)},${text(sessionId)},${text(subtype)},${token},${renewed},${leaseMs},${requestedAtMs},${acquiredAtMs},${bit(hold.claimed)},${writeBinding(hold.boundAt)},${moment},${n}${last(hold.polledAt)}]`;
 }
 
 export function readHold(stored: StoredHold, commit: number): Hold {
@@ -70,6 +71,7 @@ export function readHold(stored: StoredHold, commit: number): Hold {
     ticket: ticket ? readMoment(ticket, commit) : undefined,
     claimed: claimed === 1,
     boundAt: readBinding(boundAt),
+    polledAt: stored[12],
     n: stored[11],
   };
 }
@@ -84,15 +86,17 @@ export type StoredWaiter = [
   leaseMs: Maybe<number>,
   absent: 0 | 1,
   boundAt: StoredBinding,
+  polledAt?: string,
 ];
 
 export function writeWaiter(waiter: Waiter): string {
   const { nodeId, sessionId, subtype, ticket, renewed, requestedAtMs, leaseMs } = waiter;
-  return `[${text(nodeId)},${text(sessionId)},${text(subtype)},${writeMoment(ticket)},${renewed},${requestedAtMs},${number(leaseMs)},${bit(waiter.absent)},${writeBinding(waiter.boundAt)}]`;
+  return `[${text(nodeId)},${text(sessionId)},${text(subtype)},${writeMoment(ticket)},${renewed},${requestedAtMs},${number(leaseMs)},${bit(waiter.absent)},${writeBinding(waiter.boundAt)}${last(waiter.polledAt)}]`;
 }
 
 export function readWaiter(stored: StoredWaiter, commit: number): Waiter {
-  const [nodeId, sessionId, subtype, ticket, renewed, requestedAtMs, leaseMs, absent, boundAt] = stored;
+  const [nodeId, sessionId, subtype, ticket, renewed, requestedAtMs, leaseMs, absent, boundAt, polledAt] =
+    stored;
   return {
     nodeId,
     sessionId: sessionId ?? undefined,
@@ -103,6 +107,7 @@ export function readWaiter(stored: StoredWaiter, commit: number): Waiter {
     leaseMs: leaseMs ?? undefined,
     absent: absent === 1,
     boundAt: readBinding(boundAt),
+    polledAt,
   };
 }
 
@@ -245,6 +250,11 @@ function writeMoment({ revision, n }: Moment): string {
 
 function text(value: string | undefined): string {
   return value === undefined ? 'null' : jsonOf(value);
+}
+
+/** A last field that is left out where there is nothing to say: most have none, and older versions do not look for it. */
+function last(value: string | undefined): string {
+  return value === undefined ? '' : `,${jsonOf(value)}`;
 }
 
 function number(value: number | undefined): number | null {

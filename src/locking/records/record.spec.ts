@@ -27,6 +27,7 @@ function arrivals(type: string, count: number, length: number, from = 0): Comman
     type,
     asker: { nodeId: nodeName(from + i, length), ...(i % 3 === 0 && { sessionId: `session-${i}` }) },
     ...(i % 5 === 0 && { leaseMs: 1000 * i, subtype: 'gold', absent: true }),
+    ...(i % 7 === 0 && { deliveredLater: true, at: 'instance' }),
   }));
 }
 

@@ -39,12 +39,15 @@ function refusalStatus({ code }: Refused): number {
   return STATUS[code];
 }
 
-export function refusalBody({ code, error }: Refused): RefusalBody {
+export function refusalBody({ code, error }: Refused, advice = ADVICE[code]): RefusalBody {
   const sentence = error.charAt(0).toUpperCase() + error.slice(1);
-  return { error, code, message: `${sentence}. ${ADVICE[code]}` };
+  return { error, code, message: `${sentence}. ${advice}` };
 }
 
-/** The refusal as what Nest throws; `shape` are the fields its endpoint promises beside the error. */
-export function refusal(refused: Refused, shape: object = {}): HttpException {
-  return new HttpException({ ...shape, ...refusalBody(refused) }, refusalStatus(refused));
+/**
+ * The refusal as what Nest throws; `shape` are the fields its endpoint promises beside the error, `advice` what to do about
+ * it if that is not the same for everybody who meets the code.
+ */
+export function refusal(refused: Refused, shape: object = {}, advice?: string): HttpException {
+  return new HttpException({ ...shape, ...refusalBody(refused, advice) }, refusalStatus(refused));
 }

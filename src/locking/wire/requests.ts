@@ -28,7 +28,12 @@ export function ticketMoment(request: Ticketed, others?: FieldProblems): Moment 
 type Ticketed = AskerDto & { readonly ticket?: string };
 
 /** `others`: what else is wrong with it, to be named together with what is found here. */
-export function acquireOf(request: LockRequestDto, sessionEnded: boolean, others?: FieldProblems): Acquire {
+export function acquireOf(
+  request: LockRequestDto,
+  sessionEnded: boolean,
+  at: string | undefined,
+  others?: FieldProblems,
+): Acquire {
   return {
     kind: 'acquire',
     type: request.type,
@@ -38,6 +43,7 @@ export function acquireOf(request: LockRequestDto, sessionEnded: boolean, others
     leaseMs: request.lease_ms ?? undefined,
     ticket: ticketMoment(request, others),
     absent: request.absent ?? undefined,
+    at,
   };
 }
 
