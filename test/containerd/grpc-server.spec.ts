@@ -7,6 +7,7 @@ import * as grpc from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type GrpcCall } from '../../src/containerd/grpc/grpc-call.js';
 import { type After, GrpcServer } from '../../src/containerd/grpc/grpc-server.js';
+import { ReceiveBudget } from '../../src/containerd/grpc/receive-budget.js';
 import { CODE, type RpcError } from '../../src/containerd/grpc/rpc-error.js';
 import { headerBlock } from '../../src/containerd/http2/hpack/header-block.js';
 import { FLAG, FRAME, H2_ERROR, PREFACE, SETTING } from '../../src/containerd/http2/protocol.js';
@@ -16,6 +17,8 @@ import { temporaryDirectory } from '../support/temporary-directory.js';
 /** The server alone, with clients that keep to the protocol and clients that do not. */
 
 const MAX_MESSAGE_BYTES = 1 << 20;
+/** More than one stream may send before it is listened to. */
+const BUDGET_BYTES = 8 << 20;
 
 let directory: string;
 let path: string;
@@ -55,7 +58,8 @@ beforeEach(async () => {
     ['/flood', (call: GrpcCall) => void flood(call)],
     ['/hold', (call: GrpcCall) => void held.push(call)],
   ]);
-  server = new GrpcServer({ methods, maxMessageBytes: MAX_MESSAGE_BYTES, after });
+  const budget = new ReceiveBudget(BUDGET_BYTES);
+  server = new GrpcServer({ methods, maxMessageBytes: MAX_MESSAGE_BYTES, budget, after });
   await server.listen(path);
 });
 afterEach(() => {
@@ -328,6 +332,57 @@ describe('flow control', () => {
     const small = (await held[0]!.next())!;
     expect(small.toString()).toBe('small');
     expect(small.buffer.byteLength).toBeLessThanOrEqual(Buffer.poolSize);
+  });
+
+  describe('many streams together, each within its window,', () => {
+    const isAnswer = ({ type }: { type: number }) => type === FRAME.headers;
+    const large = RawHttp2.message('m'.repeat(960_000));
+    const framesOfLarge = Array.from({ length: 61 }, (_, n) => large.subarray(n * 16_000, (n + 1) * 16_000));
+
+    /** These frames on each of the streams, which nobody listens to; how many of the streams were refused. */
+    async function fill(client: RawHttp2, from: number, streams: number, frames: Buffer[]): Promise<number> {
+      const ids = Array.from({ length: streams }, (_, n) => from + 2 * n);
+      for (const id of ids) {
+        client.call(id, '/hold');
+        for (const frame of frames) client.send(FRAME.data, 0, id, frame);
+        await client.settled();
+      }
+      const refused = ids.filter((id) => client.frames.some((one) => isAnswer(one) && one.streamId === id));
+      for (const id of refused) expect(await client.status(id)).toBe(CODE.resourceExhausted);
+      return refused.length;
+    }
+
+    it.each([
+      { what: 'messages that wait', frames: Array<Buffer>(40).fill(RawHttp2.message('m'.repeat(16_000))) },
+      { what: 'messages that are never complete', frames: framesOfLarge.slice(0, 40) },
+      { what: 'empty messages', frames: Array<Buffer>(2).fill(Buffer.alloc(12_500)) },
+    ])('are refused beyond what all may keep: $what', async ({ frames }) => {
+      const [one, other] = [await RawHttp2.open(path), await RawHttp2.open(path)];
+      expect(await fill(one, 1, 6, frames)).toBe(0);
+      expect(await fill(other, 1, 20, frames)).toBeGreaterThan(5);
+      one.socket.destroy();
+      other.socket.destroy();
+      await once(one.socket, 'close');
+      const next = await RawHttp2.open(path);
+      await expectToWork(next);
+      expect(await fill(next, 201, 6, frames)).toBe(0);
+    });
+
+    it('what is being handled counts until it is done, also when its call is cut', async () => {
+      const client = await RawHttp2.open(path);
+      const cut = async (streamId: number) => {
+        client.call(streamId, '/hold');
+        for (const frame of framesOfLarge) client.send(FRAME.data, 0, streamId, frame);
+        await client.settled();
+        void held.at(-1)!.next();
+        client.number(FRAME.resetStream, streamId, H2_ERROR.cancel);
+        await client.settled();
+      };
+      for (let id = 1; id < 17; id += 2) await cut(id);
+      expect(await fill(client, 101, 1, framesOfLarge)).toBe(1);
+      for (const call of held) call.finish();
+      expect(await fill(client, 201, 6, framesOfLarge)).toBe(0);
+    });
   });
 
   it('a client may send for ever', async () => {
