@@ -2,7 +2,7 @@ import { HoldfastError } from '../client/errors.js';
 import { type Hold } from '../client/hold.js';
 import { type LockClient } from '../client/lock-client.js';
 import { type LockOptions } from '../client/requests.js';
-import { type ContentLocks } from './content-locks.js';
+import { assertIsolating, type ContentLocks } from './content-locks.js';
 import { digestOf, hexOf } from './digest.js';
 import { ContentError } from './errors.js';
 import { type References } from './references.js';
@@ -47,7 +47,7 @@ export class Remover {
     if (!hold) return false;
     let wasThere: boolean;
     try {
-      if (isolation !== 'resource') throw wrongIsolation(isolation);
+      assertIsolating(isolation);
       await this.locks.enter(hold);
       wasThere = await this.removeUnder(hold);
     } catch (error) {
@@ -66,6 +66,7 @@ export class Remover {
   }
 
   async sweep({ signal, leftAfterMs = LEFT_AFTER_MS }: SweepOptions): Promise<SweepResult> {
+    await this.locks.assertMayDelete({ signal });
     const removedIngests = await this.removeLeftIngests(leftAfterMs);
     const deleted: string[] = [];
     const putBack: string[] = [];
@@ -159,11 +160,4 @@ export class Remover {
     );
     return holds.every(({ holder }) => holder?.token !== about.token);
   }
-}
-
-function wrongIsolation(isolation: string | undefined): ContentError {
-  return new ContentError(
-    'WRONG_ISOLATION',
-    `The server isolates by ${isolation ?? 'nothing'}: a pull may run beside this delete. Set LOCK_ISOLATION=resource.`,
-  );
 }
