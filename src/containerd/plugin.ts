@@ -59,7 +59,7 @@ export class ContainerdPlugin {
       );
     const name = nodeName(nodeId);
     const records = await NodeRecords.open(join(root, 'nodes', name));
-    const markers = new Markers(join(root, 'refs'), name);
+    const markers = await Markers.open(join(root, 'refs'), name);
     const client = new LockClient({ ...CLIENT, serverUrls: options.serverUrls, nodeId });
     const isMarked = async (digest: string) => (await markers.nodes(digest)).length > 0;
     const node = new ContentNode({ store, client, isMarked });

@@ -24,9 +24,9 @@ import { temporaryDirectory } from '../support/temporary-directory.js';
 const disk = vi.hoisted(() => ({ isFull: false }));
 vi.mock('../../src/containerd/node/durable-file.js', async (original) => {
   const real = await original<typeof import('../../src/containerd/node/durable-file.js')>();
-  const writeDurably = async (path: string, text: string) => {
+  const writeDurably: typeof real.writeDurably = async (path, ...rest) => {
     if (disk.isFull) throw new ContentError('NO_SPACE', `No space left writing ${path}`);
-    await real.writeDurably(path, text);
+    await real.writeDurably(path, ...rest);
   };
   return { ...real, writeDurably };
 });
