@@ -17,6 +17,9 @@ let blobs: NodeBlobs;
 let released: string[];
 /** Called before a record is written. */
 let beforePut: (record: NodeRecord) => Promise<void> | void;
+/** Of this node; and called when one is cleared. */
+let marked: string[];
+let onCleared: () => Promise<void>;
 /** Called when the server counts this node in. */
 let onCounted: (digest: string) => Promise<void>;
 
@@ -26,6 +29,8 @@ beforeEach(async () => {
   released = [];
   beforePut = () => undefined;
   onCounted = async () => undefined;
+  marked = [];
+  onCleared = async () => undefined;
   const put = records.put.bind(records);
   records.put = async (record) => {
     await beforePut(record);
@@ -40,7 +45,7 @@ beforeEach(async () => {
     call: (task: () => Promise<unknown>) => task(),
     client: { refs: { add: (digest: string) => onCounted(digest) } },
   } as unknown as ServerLink;
-  const markers = { clear: async () => undefined, own: async () => [] } as unknown as Markers;
+  const markers = { clear: () => onCleared(), own: async () => marked } as unknown as Markers;
   const log = () => undefined;
   blobs = new NodeBlobs({ node, records, markers, link, log, whenUnreachable: 'proceed' });
 });
@@ -116,5 +121,22 @@ describe('a blob that is given up', () => {
     await blobs.unclaim(ONE);
     expect(blobs.used(ONE)).toMatchObject({ digest: ONE });
     expect(released).toEqual([]);
+  });
+});
+
+describe('a marker of what is not used any more', () => {
+  it('is cleared before a write that has just begun can set it again', async () => {
+    const order: string[] = [];
+    marked = [ONE];
+    let claimed: Promise<void> | undefined;
+    beforePut = () => void order.push('claimed');
+    onCleared = async () => {
+      claimed = blobs.claim(ONE);
+      for (let turns = 0; turns < 10; turns++) await new Promise(setImmediate);
+      order.push('cleared');
+    };
+    await blobs.reconcile();
+    await claimed;
+    expect(order).toEqual(['cleared', 'claimed']);
   });
 });

@@ -10,8 +10,8 @@ import { Turns } from './turns.js';
 /** containerd collects garbage under a lock that its pulls need: a blob another node is busy with is left for the next time. */
 const DELETE_WAIT_MS = 1000;
 
-/** A delete that is held when a node wants to be counted is over in milliseconds, unless its holder died. */
-const COUNT_TRIES = 100;
+/** A delete that is held when a node wants to be counted is over in milliseconds; that of a holder that died, with its session. */
+const COUNT_TRIES = 300;
 const COUNT_PAUSE_MS = 100;
 
 /** How many records are told to the server at once after it was away. */
@@ -144,18 +144,26 @@ export class NodeBlobs {
     };
     await Promise.all(Array.from({ length: TELLERS }, work));
     for (const digest of await this.parts.markers.own()) {
-      if (this.claimsOf(digest) === 0 && !this.records.used(digest)) await this.parts.markers.clear(digest);
+      await this.turns.run(digest, () => this.clearUnused(digest));
     }
   }
 
+  /** In its turn: a write that claims the blob meanwhile sets its marker after it. */
+  private async clearUnused(digest: string): Promise<void> {
+    if (this.claimsOf(digest) === 0 && !this.records.used(digest)) await this.parts.markers.clear(digest);
+  }
+
+  /** Counted first, then looked for: before, a delete that is about to find this node's marker may have it aside. */
   private async reconcileOne({ digest, state }: NodeRecord): Promise<void> {
     if (this.claimsOf(digest) > 0) return;
     if (state !== 'used') return this.leaveUnsettled(digest);
     await this.turns.run(digest, async () => {
-      if (!this.records.used(digest)) return;
-      if (await this.node.store.has(digest)) return this.count(digest);
+      const record = this.records.used(digest);
+      if (!record) return;
+      await this.count(digest);
+      if (await this.node.store.info(digest)) return;
       this.parts.log(`${digest} is used by this node and is not in the store: pull it again.`);
-      await this.records.remove(digest);
+      await this.leave(record);
     });
   }
 
