@@ -1,25 +1,30 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { type LockClientOptions } from '../../src/client/index.js';
 import { ContainerdPlugin } from '../../src/containerd/index.js';
 import { NodePresence } from '../../src/containerd/node/node-presence.js';
-import { clientOf } from '../client/setup.js';
+import { clientOf, proxyOf } from '../client/setup.js';
 import { blobOf, directoryOf, isolating } from '../content/setup.js';
 import { ContentClient } from '../support/containerd/content-client.js';
-import { type TestServer } from '../support/server-bootstrap.js';
 
 const never = new AbortController().signal;
 
-function presenceOf(server: TestServer, nodeId: string, waitMs: number) {
+function presenceOf(
+  server: { readonly url: string },
+  nodeId: string,
+  waitMs: number,
+  options: Partial<LockClientOptions> = {},
+) {
   const said: string[] = [];
-  const client = clientOf(server, nodeId);
+  const client = clientOf(server, nodeId, options);
   const presence = new NodePresence(
     client,
     (line) => said.push(line),
     () => said.push('lost'),
     waitMs,
   );
-  return { presence, client, said };
+  return { presence, said };
 }
 
 describe('a node id', () => {
@@ -43,6 +48,21 @@ describe('a node id', () => {
     const { presence, said } = presenceOf(server, 'a', 10_000);
     await presence.take(never);
     expect(said).toEqual([expect.stringContaining('if it has died, that is over soon')]);
+  });
+
+  it('is had again at once by the process that has lost it, although the server knows it still', async () => {
+    const server = await isolating({ logLevel: 'error' });
+    const proxy = await proxyOf(server);
+    const { presence, said } = presenceOf(proxy, 'a', 300, { sessionTtlMs: 1000 });
+    await presence.take(never);
+    proxy.modeOf = () => 'half-open';
+    proxy.freeze();
+    await expect.poll(() => said, { timeout: 5000 }).toEqual(['lost']);
+    expect((await server.get('/locks')).body.locks).toMatchObject([{ type: 'serve', held: true }]);
+    proxy.modeOf = () => 'pass';
+    proxy.cut();
+    await presence.take(never);
+    expect(said).toEqual(['lost']);
   });
 
   it('is waited for: nothing is served before the other is gone, and what that has done is known', async () => {

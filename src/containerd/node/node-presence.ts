@@ -28,8 +28,14 @@ export class NodePresence {
   /** Throws `CannotServeError` if another process has it and lives. */
   async take(signal: AbortSignal): Promise<void> {
     if (this.hold && !this.hold.isLost) return;
+    if (this.hold) await this.giveBack(this.hold);
     this.hold = (await this.ask({ waitMs: 0, signal })) ?? (await this.waitFor(signal));
     this.hold.signal.addEventListener('abort', this.onLost, { once: true });
+  }
+
+  /** The server may know it still, for as long as a session lives: nobody is to wait for this very process. */
+  private async giveBack(lost: Hold): Promise<void> {
+    await this.client.unlock(lost, { success: false, error: 'lost' }).catch(() => undefined);
   }
 
   private async waitFor(signal: AbortSignal): Promise<Hold> {
