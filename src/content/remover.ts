@@ -65,7 +65,7 @@ export class Remover {
     return left.length > 0 && this.store.has(resourceId);
   }
 
-  async sweep({ signal, leftAfterMs = LEFT_AFTER_MS }: SweepOptions): Promise<SweepResult> {
+  async sweep({ signal, leftAfterMs }: SweepOptions): Promise<SweepResult> {
     await this.locks.assertMayDelete({ signal });
     const removedIngests = await this.removeLeftIngests(leftAfterMs);
     const deleted: string[] = [];
@@ -81,6 +81,18 @@ export class Remover {
       if ((await this.tryDelete(digest, signal)) === 'deleted') deleted.push(digest);
     }
     return { deleted, putBack, removedIngests };
+  }
+
+  /** Their refs. */
+  async removeLeftIngests(leftAfterMs = LEFT_AFTER_MS): Promise<string[]> {
+    const now = await this.store.nowMs();
+    const removed: string[] = [];
+    for (const ingest of await this.store.leftIngests()) {
+      if (!(await this.isLeft(ingest, now, leftAfterMs))) continue;
+      await this.store.removeIngest(ingest);
+      removed.push(ingest.about?.ref ?? '');
+    }
+    return removed;
   }
 
   private async removeUnder(hold: Hold): Promise<boolean> {
@@ -133,17 +145,6 @@ export class Remover {
     const left: Marked[] = await this.store.trash.find(hex);
     for (const marked of left) await this.store.trash.putBack(marked);
     return left.length > 0;
-  }
-
-  private async removeLeftIngests(leftAfterMs: number): Promise<string[]> {
-    const now = await this.store.nowMs();
-    const removed: string[] = [];
-    for (const ingest of await this.store.leftIngests()) {
-      if (!(await this.isLeft(ingest, now, leftAfterMs))) continue;
-      await this.store.removeIngest(ingest);
-      removed.push(ingest.about?.ref ?? '');
-    }
-    return removed;
   }
 
   /** By age and by owner: the hold it was written under must be over. */

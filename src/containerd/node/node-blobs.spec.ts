@@ -40,6 +40,7 @@ beforeEach(async () => {
     store: { info: async () => ({ size: 1 }), has: async () => true },
     release: async (digest: string) => void released.push(digest),
     delete: async () => true,
+    removeLeftIngests: async () => [],
   } as unknown as ContentNode;
   const link = {
     call: (task: () => Promise<unknown>) => task(),

@@ -17,6 +17,9 @@ const COUNT_PAUSE_MS = 100;
 /** How many records are told to the server at once after it was away. */
 const TELLERS = 8;
 
+/** As long as containerd keeps what a pull has begun; it aborts that itself then, unless its node is gone for good. */
+const INGEST_LEFT_AFTER_MS = 24 * 60 * 60 * 1000;
+
 /** Of bytes that one user less has. */
 const FATE = {
   gone: 'are gone already',
@@ -145,6 +148,18 @@ export class NodeBlobs {
     await Promise.all(Array.from({ length: TELLERS }, work));
     for (const digest of await this.parts.markers.own()) {
       await this.turns.run(digest, () => this.clearUnused(digest));
+    }
+    await this.removeLeftIngests();
+  }
+
+  /** Of any node: one that is gone for good clears nothing away. Nobody waits for this, so that nothing fails with it. */
+  private async removeLeftIngests(): Promise<void> {
+    try {
+      const refs = await this.node.removeLeftIngests(INGEST_LEFT_AFTER_MS);
+      if (refs.length > 0)
+        this.parts.log(`Removed ${refs.length} downloads that were left more than a day ago.`);
+    } catch (error) {
+      this.parts.log(`Downloads that were left long ago were not removed: ${(error as Error).message}`);
     }
   }
 
