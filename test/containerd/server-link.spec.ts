@@ -49,6 +49,26 @@ describe('a server that is gone again while it is told what the node uses', () =
   });
 });
 
+describe('a node that cannot tell what it uses', () => {
+  it('says why, each time, and tries again', async () => {
+    const said: string[] = [];
+    let tries = 0;
+    const link = new ServerLink(client, ['http://127.0.0.1:1'], {
+      up: async () => {
+        if (++tries === 2) throw new Error('EIO: a bad disk');
+      },
+      wrong: () => undefined,
+      log: (line) => said.push(line),
+    });
+    await link.open();
+    await link.begin();
+    await expect(link.call(gone)).rejects.toThrow('try again later');
+    await expect.poll(() => tries, { timeout: 5000 }).toBe(3);
+    expect(said).toContain('What this node uses could not be told: EIO: a bad disk');
+    await link.close();
+  });
+});
+
 describe('a process that the server has forgotten', () => {
   /** The presence of this process, which may end; and whether it can be had again. */
   function linkWithPresence(again: () => object) {

@@ -118,6 +118,7 @@ export class ServerLink {
       } catch (error) {
         if (signal.aborted) return;
         if (error instanceof CannotServeError) return this.events.wrong(error);
+        if (this.isUp) this.events.log(`What this node uses could not be told: ${(error as Error).message}`);
         this.isUp = false;
       }
     }
