@@ -200,7 +200,7 @@ export class NodeBlobs {
     const record = this.records.get(digest);
     if (!record) return;
     if (this.claimsOf(digest) === 0) return this.leave(record);
-    if (record.state !== 'claimed') await this.records.putIfRoom({ ...record, state: 'claimed' });
+    if (record.state !== 'claimed') await this.records.putIfPossible({ ...record, state: 'claimed' });
   }
 
   /**
@@ -221,7 +221,7 @@ export class NodeBlobs {
 
   private async leave(record: NodeRecord): Promise<void> {
     const { digest } = record;
-    if (record.state !== 'leaving') await this.records.putIfRoom({ ...record, state: 'leaving' });
+    if (record.state !== 'leaving') await this.records.putIfPossible({ ...record, state: 'leaving' });
     await this.parts.link.call(() => this.node.release(digest));
     await this.parts.markers.clear(digest);
     const bytes = await this.parts.link.call(() => this.removeBytes(digest));

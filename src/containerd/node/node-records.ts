@@ -71,12 +71,15 @@ export class NodeRecords {
     this.records.set(record.digest, record);
   }
 
-  /** As `put`, but a full disk does not hinder it: then this process alone knows, and after a crash it is as it was before. */
-  async putIfRoom(record: NodeRecord): Promise<void> {
+  /**
+   * As `put`, for what is given up: a disk that is full or fails does not hinder it. Then this process alone knows, and after a
+   * crash it may be as it was before. Nor may this process go on using what the disk says is given up.
+   */
+  async putIfPossible(record: NodeRecord): Promise<void> {
     try {
       await this.put(record);
     } catch (error) {
-      if (!(error instanceof ContentError) || error.code !== 'NO_SPACE') throw error;
+      if (!(error instanceof ContentError)) throw error;
       this.records.set(record.digest, record);
     }
   }
