@@ -145,7 +145,7 @@ describe('a download that was left', () => {
         await shared.begin({ ref: `demo/1/layer-${digest}`, nodeId, digest, total: 10, token: 1 })
       ).close();
     const data = readdirSync(join(root, 'ingest'), { recursive: true, encoding: 'utf8' });
-    const [left] = data.filter((path) => path.startsWith('gone-') && path.endsWith('data'));
+    const left = data.find((path) => path.startsWith('gone-') && path.endsWith('data'));
     const longAgo = Date.now() / 1000 - 25 * 60 * 60;
     utimesSync(join(root, 'ingest', left!), longAgo, longAgo);
     await stop();
