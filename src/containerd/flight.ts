@@ -65,13 +65,18 @@ export class PresentFlight implements Flight {
   }
 }
 
-/** Opens a writer of the wish that needs no lock. */
-export type OpenLoose = (wish: Wish) => Promise<ContentWriter>;
+/** What is left to a write whose hold was lost. */
+export interface WithoutLock {
+  /** The blob, if it is there after all; this node is counted or has marked it. */
+  find(digest: string): Promise<Flight | undefined>;
+  /** A writer that needs no lock. */
+  open(wish: Wish): Promise<ContentWriter>;
+}
 
 /**
  * Bytes are being written. When the hold is lost on the way (the server is gone, this process was stopped for too long) the
- * download goes on without it: another node may fetch the same, but no pull fails. What is committed has the right digest in
- * any case.
+ * download goes on without it: another node may fetch the same, but no pull fails. So it is when the bytes have their name
+ * already and nobody could be told. What is committed has the right digest in any case.
  */
 export class WritingFlight implements Flight {
   private isOver = false;
@@ -82,7 +87,7 @@ export class WritingFlight implements Flight {
     private writer: ContentWriter,
     private readonly wish: Wish,
     private readonly blobs: NodeBlobs,
-    private readonly openLoose: OpenLoose,
+    private readonly withoutLock: WithoutLock,
   ) {
     this.claimed = wish.digest;
   }
@@ -109,7 +114,8 @@ export class WritingFlight implements Flight {
     return this.writer.restart();
   }
 
-  async commit({ digest, total, labels }: Commitment): Promise<{ digest: string; size: number }> {
+  async commit(commitment: Commitment): Promise<{ digest: string; size: number }> {
+    const { digest, total, labels } = commitment;
     const must = { ...(digest !== undefined && { digest }), ...(total !== undefined && { size: total }) };
     if (this.claimed === undefined) {
       const named = this.digest;
@@ -120,6 +126,8 @@ export class WritingFlight implements Flight {
       await this.writer.commit(must);
     } catch (error) {
       if (!this.isOvertaken(error)) throw error;
+      const found = await this.withoutLock.find(this.claimed);
+      if (found) return found.commit(commitment);
       await this.goOnLoose();
       await this.writer.commit(must);
     }
@@ -143,7 +151,7 @@ export class WritingFlight implements Flight {
   private async goOnLoose(): Promise<void> {
     const { offset } = this.writer;
     await this.writer.close();
-    this.writer = await this.openLoose(this.wish);
+    this.writer = await this.withoutLock.open(this.wish);
     if (this.writer.offset === offset) return;
     throw new RpcError(CODE.unavailable, `${this.wish.ref}: what was written is lost, begin again.`);
   }

@@ -47,9 +47,9 @@ export class Flights {
     try {
       const writer = await this.openWriter(wish, digest, signal);
       if (writer) return this.writing(writer, wish);
-      const info = await this.node.store.info(digest);
-      if (!info) throw new RpcError(CODE.unavailable, `${digest} was there a moment ago: try again.`);
-      return new PresentFlight(digest, info.size, this.blobs);
+      const present = await this.present(digest);
+      if (!present) throw new RpcError(CODE.unavailable, `${digest} was there a moment ago: try again.`);
+      return present;
     } catch (error) {
       await this.blobs.unclaim(digest).catch(() => undefined);
       throw error;
@@ -57,7 +57,22 @@ export class Flights {
   }
 
   private writing(writer: ContentWriter, wish: Wish): Flight {
-    return new WritingFlight(writer, wish, this.blobs, (again) => this.openLoose(again));
+    const withoutLock = {
+      find: (digest: string) => this.find(digest),
+      open: (again: Wish) => this.openLoose(again),
+    };
+    return new WritingFlight(writer, wish, this.blobs, withoutLock);
+  }
+
+  private async present(digest: string): Promise<Flight | undefined> {
+    const info = await this.node.store.info(digest);
+    return info && new PresentFlight(digest, info.size, this.blobs);
+  }
+
+  /** Counted or marked first, then looked for. */
+  private async find(digest: string): Promise<Flight | undefined> {
+    await this.blobs.count(digest);
+    return (await this.node.store.has(digest)) ? this.present(digest) : undefined;
   }
 
   /** `undefined`: it is there, and this node is counted or has marked it. */
@@ -72,8 +87,7 @@ export class Flights {
       return writer;
     } catch (error) {
       if (!this.blobs.mayProceed(error)) throw error;
-      await this.blobs.count(digest);
-      return (await this.node.store.has(digest)) ? undefined : this.openLoose(wish);
+      return (await this.find(digest)) ? undefined : this.openLoose(wish);
     }
   }
 

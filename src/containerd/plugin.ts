@@ -9,6 +9,7 @@ import { NodeBlobs } from './node/node-blobs.js';
 import { NodeRecords } from './node/node-records.js';
 import { ServerLink } from './node/server-link.js';
 import { ContentServer } from './wire/content-server.js';
+import { clearSocket } from './wire/unix-socket.js';
 
 export interface PluginOptions {
   /** The unix socket to serve containerd on. */
@@ -47,9 +48,10 @@ export class ContainerdPlugin {
     this.end = end;
   }
 
-  /** Throws if the socket is served by another, the directory cannot be used, or the server is of the wrong kind. */
+  /** Throws if the socket is served by another, or the node, the directory cannot be used, or the server is of the wrong kind. */
   static async start(options: PluginOptions): Promise<ContainerdPlugin> {
     const { nodeId, log, whenUnreachable } = options;
+    await clearSocket(resolve(options.address)); // who finds it served is told so before it waits for anything
     const root = resolve(options.root);
     const isNew = !existsSync(join(root, 'blobs'));
     const store = await ContentStore.open(root);
@@ -57,22 +59,24 @@ export class ContainerdPlugin {
       log(
         `There was no store in ${root}, a new one was made. If the nodes share one, it is not mounted here.`,
       );
-    const name = nodeName(nodeId);
-    const records = await NodeRecords.open(join(root, 'nodes', name));
-    const markers = new Markers(join(root, 'refs'), name);
     const client = new LockClient({ ...CLIENT, serverUrls: options.serverUrls, nodeId });
-    const isMarked = async (digest: string) => (await markers.nodes(digest)).length > 0;
-    const node = new ContentNode({ store, client, isMarked });
     let plugin: ContainerdPlugin | undefined;
     const link: ServerLink = new ServerLink(client, options.serverUrls, {
       up: () => blobs.reconcile(),
       wrong: (error) => void plugin?.stop(error),
       log,
     });
-    const blobs = new NodeBlobs({ node, records, markers, link, whenUnreachable, log });
-    const flights = new Flights(node, blobs, link);
+    let blobs!: NodeBlobs;
     try {
       await link.open();
+      const name = nodeName(nodeId);
+      const records = await NodeRecords.open(join(root, 'nodes', name));
+      const markers = await Markers.open(join(root, 'refs'), name);
+      const isMarked = async (digest: string) => (await markers.nodes(digest)).length > 0;
+      const node = new ContentNode({ store, client, isMarked });
+      blobs = new NodeBlobs({ node, records, markers, link, whenUnreachable, log });
+      const flights = new Flights(node, blobs, link);
+      await link.begin();
       const service = new ContentService(node, blobs, flights);
       const server = await ContentServer.listen(resolve(options.address), service);
       plugin = new ContainerdPlugin({ client, link, store, flights, server });

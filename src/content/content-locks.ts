@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { HoldfastError, HoldLostError, RefusedError } from '../client/errors.js';
 import { type Hold } from '../client/hold.js';
 import { type LockClient } from '../client/lock-client.js';
@@ -37,6 +38,14 @@ export class ContentLocks {
     );
     await this.fail(hold, error);
     throw error;
+  }
+
+  /** Throws `WRONG_ISOLATION` or `WRONG_COUNTING`: told by a lock that means nothing, before there is anything to delete. */
+  async assertMayDelete(options: LockOptions): Promise<void> {
+    const request = { type: 'check', resourceId: `content-store-check-${randomUUID()}` };
+    const { hold, isolation } = await this.ask(request, options);
+    if (hold) await this.succeed(hold);
+    assertIsolating(isolation);
   }
 
   /** From now on no earlier holder publishes or removes this blob. On disk before it resolves. */
@@ -85,6 +94,14 @@ export class ContentLocks {
       if (!(unsaid instanceof HoldfastError)) throw unsaid;
     }
   }
+}
+
+export function assertIsolating(isolation: string | undefined): void {
+  if (isolation === 'resource') return;
+  throw new ContentError(
+    'WRONG_ISOLATION',
+    `The server isolates by ${isolation ?? 'nothing'}: a pull may run beside this delete. Set LOCK_ISOLATION=resource.`,
+  );
 }
 
 export function stale({ type, resourceId, token }: Hold, cause: unknown): ContentError {

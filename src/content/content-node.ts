@@ -148,6 +148,11 @@ export class ContentNode {
     return this.remover.sweep(options);
   }
 
+  /** The part of `sweep` that removes nothing but what writers of any node, gone since, have left on the way. Their refs. */
+  removeLeftIngests(leftAfterMs?: number): Promise<string[]> {
+    return this.remover.removeLeftIngests(leftAfterMs);
+  }
+
   /** `undefined`: it is there, and this node is counted. */
   private async lock(
     digest: string,

@@ -25,6 +25,8 @@ export class ContentWriter implements AsyncDisposable {
   private ending: Promise<void> | undefined;
   private isCommitted = false;
   private failure: unknown;
+  /** Some of the bytes are those of an earlier try, and were on a disk meanwhile. */
+  private isResumed: boolean;
 
   constructor(
     private readonly ingest: Ingest,
@@ -32,6 +34,7 @@ export class ContentWriter implements AsyncDisposable {
     private readonly hold: Hold | undefined,
     private readonly abortedBy: AbortSignal | undefined,
   ) {
+    this.isResumed = ingest.offset > 0;
     abortedBy?.addEventListener('abort', this.onAbort, { once: true });
     hold?.signal.addEventListener('abort', this.onLost, { once: true });
     if (abortedBy?.aborted) this.onAbort();
@@ -91,6 +94,7 @@ export class ContentWriter implements AsyncDisposable {
       this.assertOpen();
       try {
         await this.ingest.restart();
+        this.isResumed = false;
       } catch (cause) {
         throw ContentError.from(`beginning ${this.ref} again`, cause);
       }
@@ -157,7 +161,9 @@ export class ContentWriter implements AsyncDisposable {
     }
     for (const wanted of [this.expected, digest]) {
       if (wanted === undefined || wanted === this.digest) continue;
-      throw new ContentError('DIGEST_MISMATCH', `${this.ref}: expected ${wanted}, got ${this.digest}.`);
+      const isOfSource = wanted === this.expected && !this.isResumed;
+      const message = `${this.ref}: expected ${wanted}, got ${this.digest}.`;
+      throw new ContentError('DIGEST_MISMATCH', message, undefined, isOfSource);
     }
   }
 
@@ -172,9 +178,10 @@ export class ContentWriter implements AsyncDisposable {
 
 /** Wrong bytes help nobody, and on a full disk every byte is in the way. */
 function isOfNoUse(error: unknown): boolean {
-  if (isFatal(error)) return true;
-  return error instanceof ContentError && (error.code === 'NO_SPACE' || error.code === 'TOO_LONG');
+  return isFatal(error) || (error instanceof ContentError && OF_NO_USE.has(error.code));
 }
+
+const OF_NO_USE: ReadonlySet<string> = new Set(['DIGEST_MISMATCH', 'NO_SPACE', 'TOO_LONG']);
 
 function tooShort(ref: string, length: number, wanted: number): ContentError {
   return new ContentError('TOO_SHORT', `${ref}: ${length} bytes instead of ${wanted}: the body broke off.`);

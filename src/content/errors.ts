@@ -7,7 +7,7 @@ export type ContentErrorCode =
   /** A ref or node id that is empty, too long or no text. */
   | 'INVALID_NAME'
   | 'NOT_FOUND'
-  /** The bytes are not what was asked for. Nobody can do better with the same source: fatal. */
+  /** The bytes are not what was asked for. Fatal if they are all from the source: nobody can do better with it. */
   | 'DIGEST_MISMATCH'
   /** Fewer bytes than were announced: the body broke off. They are kept, to be resumed. */
   | 'TOO_SHORT'
@@ -44,9 +44,10 @@ export class ContentError extends Error {
     readonly code: ContentErrorCode,
     message: string,
     cause?: unknown,
+    fatal = false,
   ) {
     super(message, cause === undefined ? undefined : { cause });
-    this[FATAL] = code === 'DIGEST_MISMATCH';
+    this[FATAL] = fatal;
   }
 
   /** What the file system threw, said in the terms of the store; what the client threw says more than we could add. */

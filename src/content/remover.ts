@@ -2,7 +2,7 @@ import { HoldfastError } from '../client/errors.js';
 import { type Hold } from '../client/hold.js';
 import { type LockClient } from '../client/lock-client.js';
 import { type LockOptions } from '../client/requests.js';
-import { type ContentLocks } from './content-locks.js';
+import { assertIsolating, type ContentLocks } from './content-locks.js';
 import { digestOf, hexOf } from './digest.js';
 import { ContentError } from './errors.js';
 import { type References } from './references.js';
@@ -47,7 +47,7 @@ export class Remover {
     if (!hold) return false;
     let wasThere: boolean;
     try {
-      if (isolation !== 'resource') throw wrongIsolation(isolation);
+      assertIsolating(isolation);
       await this.locks.enter(hold);
       wasThere = await this.removeUnder(hold);
     } catch (error) {
@@ -65,7 +65,8 @@ export class Remover {
     return left.length > 0 && this.store.has(resourceId);
   }
 
-  async sweep({ signal, leftAfterMs = LEFT_AFTER_MS }: SweepOptions): Promise<SweepResult> {
+  async sweep({ signal, leftAfterMs }: SweepOptions): Promise<SweepResult> {
+    await this.locks.assertMayDelete({ signal });
     const removedIngests = await this.removeLeftIngests(leftAfterMs);
     const deleted: string[] = [];
     const putBack: string[] = [];
@@ -80,6 +81,18 @@ export class Remover {
       if ((await this.tryDelete(digest, signal)) === 'deleted') deleted.push(digest);
     }
     return { deleted, putBack, removedIngests };
+  }
+
+  /** Their refs. */
+  async removeLeftIngests(leftAfterMs = LEFT_AFTER_MS): Promise<string[]> {
+    const now = await this.store.nowMs();
+    const removed: string[] = [];
+    for (const ingest of await this.store.leftIngests()) {
+      if (!(await this.isLeft(ingest, now, leftAfterMs))) continue;
+      await this.store.removeIngest(ingest);
+      removed.push(ingest.about?.ref ?? '');
+    }
+    return removed;
   }
 
   private async removeUnder(hold: Hold): Promise<boolean> {
@@ -134,17 +147,6 @@ export class Remover {
     return left.length > 0;
   }
 
-  private async removeLeftIngests(leftAfterMs: number): Promise<string[]> {
-    const now = await this.store.nowMs();
-    const removed: string[] = [];
-    for (const ingest of await this.store.leftIngests()) {
-      if (!(await this.isLeft(ingest, now, leftAfterMs))) continue;
-      await this.store.removeIngest(ingest);
-      removed.push(ingest.about?.ref ?? '');
-    }
-    return removed;
-  }
-
   /** By age and by owner: the hold it was written under must be over. */
   private async isLeft(
     { about, updatedAtMs }: StoredIngest,
@@ -159,11 +161,4 @@ export class Remover {
     );
     return holds.every(({ holder }) => holder?.token !== about.token);
   }
-}
-
-function wrongIsolation(isolation: string | undefined): ContentError {
-  return new ContentError(
-    'WRONG_ISOLATION',
-    `The server isolates by ${isolation ?? 'nothing'}: a pull may run beside this delete. Set LOCK_ISOLATION=resource.`,
-  );
 }

@@ -13,7 +13,7 @@ const args = ['containerd-plugin', '--address', address, '--root', root, '--node
 
 let server: ServerProcess;
 beforeAll(async () => {
-  server = await ServerProcess.start({ LOCK_ISOLATION: 'resource' });
+  server = await ServerProcess.start({ LOCK_ISOLATION: 'resource', SESSION_TTL_MS: '1000' });
 }, 60_000);
 afterAll(async () => {
   await server.remove();

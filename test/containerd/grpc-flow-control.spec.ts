@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CODE } from '../../src/containerd/grpc/rpc-error.js';
 import { FRAME, H2_ERROR, SETTING } from '../../src/containerd/http2/protocol.js';
@@ -90,6 +91,57 @@ describe('flow control', () => {
     const small = (await bench.held[0]!.next())!;
     expect(small.toString()).toBe('small');
     expect(small.buffer.byteLength).toBeLessThanOrEqual(Buffer.poolSize);
+  });
+
+  describe('many streams together, each within its window,', () => {
+    const isAnswer = ({ type }: { type: number }) => type === FRAME.headers;
+    const large = RawHttp2.message('m'.repeat(960_000));
+    const framesOfLarge = Array.from({ length: 61 }, (_, n) => large.subarray(n * 16_000, (n + 1) * 16_000));
+
+    /** These frames on each of the streams, which nobody listens to; how many of the streams were refused. */
+    async function fill(client: RawHttp2, from: number, streams: number, frames: Buffer[]): Promise<number> {
+      const ids = Array.from({ length: streams }, (_, n) => from + 2 * n);
+      for (const id of ids) {
+        client.call(id, '/hold');
+        for (const frame of frames) client.send(FRAME.data, 0, id, frame);
+        await client.settled();
+      }
+      const refused = ids.filter((id) => client.frames.some((one) => isAnswer(one) && one.streamId === id));
+      for (const id of refused) expect(await client.status(id)).toBe(CODE.resourceExhausted);
+      return refused.length;
+    }
+
+    it.each([
+      { what: 'messages that wait', frames: Array<Buffer>(40).fill(RawHttp2.message('m'.repeat(16_000))) },
+      { what: 'messages that are never complete', frames: framesOfLarge.slice(0, 40) },
+      { what: 'empty messages', frames: Array<Buffer>(2).fill(Buffer.alloc(12_500)) },
+    ])('are refused beyond what all may keep: $what', async ({ frames }) => {
+      const [one, other] = [await RawHttp2.open(bench.path), await RawHttp2.open(bench.path)];
+      expect(await fill(one, 1, 6, frames)).toBe(0);
+      expect(await fill(other, 1, 20, frames)).toBeGreaterThan(5);
+      one.socket.destroy();
+      other.socket.destroy();
+      await once(one.socket, 'close');
+      const next = await RawHttp2.open(bench.path);
+      await expectToWork(next);
+      expect(await fill(next, 201, 6, frames)).toBe(0);
+    });
+
+    it('what is being handled counts until it is done, also when its call is cut', async () => {
+      const client = await RawHttp2.open(bench.path);
+      const cut = async (streamId: number) => {
+        client.call(streamId, '/hold');
+        for (const frame of framesOfLarge) client.send(FRAME.data, 0, streamId, frame);
+        await client.settled();
+        void bench.held.at(-1)!.next();
+        client.number(FRAME.resetStream, streamId, H2_ERROR.cancel);
+        await client.settled();
+      };
+      for (let id = 1; id < 17; id += 2) await cut(id);
+      expect(await fill(client, 101, 1, framesOfLarge)).toBe(1);
+      for (const call of bench.held) call.finish();
+      expect(await fill(client, 201, 6, framesOfLarge)).toBe(0);
+    });
   });
 
   it('a client may send for ever', async () => {

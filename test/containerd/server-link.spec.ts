@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { ServerLink } from '../../src/containerd/node/server-link.js';
-import { type LockClient, UnavailableError } from '../../src/client/index.js';
+import { type LockClient, UnavailableError, WaitTimeoutError } from '../../src/client/index.js';
 
 const gone = () => Promise.reject(new UnavailableError('UNAVAILABLE', 'No answer'));
 
 /** A server that grants everything. */
 const client = {
-  lock: async () => ({ hold: {}, isolation: 'resource' }),
+  lock: async () => ({ hold: { signal: new AbortController().signal }, isolation: 'resource' }),
   unlock: async () => undefined,
   refs: { get: async () => ({ count: 0, nodes: [] }) },
 } as unknown as LockClient;
@@ -28,6 +28,7 @@ describe('a server that is gone again while it is told what the node uses', () =
       if (tries === 2) await it.call(gone).catch(() => undefined);
     });
     await link.open();
+    await link.begin();
     await expect(link.call(gone)).rejects.toThrow('try again later');
     await expect
       .poll(() => link.call(async () => 'reached').catch(() => ''), { timeout: 5000 })
@@ -40,9 +41,84 @@ describe('a server that is gone again while it is told what the node uses', () =
       if (tries === 1) await it.call(gone);
     });
     await link.open();
+    await link.begin();
     await expect
       .poll(() => link.call(async () => 'reached').catch(() => ''), { timeout: 5000 })
       .toBe('reached');
     await link.close();
+  });
+});
+
+describe('a node that cannot tell what it uses', () => {
+  it('says why, each time, and tries again', async () => {
+    const said: string[] = [];
+    let tries = 0;
+    const link = new ServerLink(client, ['http://127.0.0.1:1'], {
+      up: async () => {
+        if (++tries === 2) throw new Error('EIO: a bad disk');
+      },
+      wrong: () => undefined,
+      log: (line) => said.push(line),
+    });
+    await link.open();
+    await link.begin();
+    await expect(link.call(gone)).rejects.toThrow('try again later');
+    await expect.poll(() => tries, { timeout: 5000 }).toBe(3);
+    expect(said).toContain('What this node uses could not be told: EIO: a bad disk');
+    await link.close();
+  });
+});
+
+describe('a process that the server has forgotten', () => {
+  /** The presence of this process, which may end; and whether it can be had again. */
+  function linkWithPresence(again: () => object) {
+    const ended = new AbortController();
+    const held = { hold: { signal: ended.signal, isLost: false }, isolation: 'resource' };
+    let asked = 0;
+    const forgetful = {
+      ...client,
+      lock: async ({ type }: { type: string }) => (type === 'serve' && asked++ > 0 ? again() : held),
+      status: async () => ({ held: true }),
+    } as unknown as LockClient;
+    const seen: string[] = [];
+    const link = new ServerLink(forgetful, ['http://127.0.0.1:1'], {
+      up: async () => void seen.push('up'),
+      wrong: ({ code }) => void seen.push(code),
+      log: () => undefined,
+    });
+    const forget = () => {
+      held.hold.isLost = true;
+      ended.abort();
+    };
+    return { link, seen, forget };
+  }
+
+  it('says again that it serves its node, and tells all that the node uses', async () => {
+    const fresh = { hold: { signal: new AbortController().signal, isLost: false } };
+    const { link, seen, forget } = linkWithPresence(() => fresh);
+    await link.open();
+    await link.begin();
+    forget();
+    await expect.poll(() => seen).toEqual(['up', 'up']);
+    await link.close();
+  });
+
+  it('and whose node another process serves meanwhile must not go on', async () => {
+    const { link, seen, forget } = linkWithPresence(() => ({ error: new WaitTimeoutError(1) }));
+    await link.open();
+    await link.begin();
+    forget();
+    await expect.poll(() => seen).toEqual(['up', 'NODE_TAKEN']);
+    await link.close();
+  });
+
+  it('does nothing about it once it is closed', async () => {
+    const { link, seen, forget } = linkWithPresence(() => ({ error: new WaitTimeoutError(1) }));
+    await link.open();
+    await link.begin();
+    await link.close();
+    forget();
+    await new Promise(setImmediate);
+    expect(seen).toEqual(['up']);
   });
 });

@@ -7,13 +7,14 @@ import {
   renameSync,
   rmSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ContainerdPlugin } from '../../src/containerd/index.js';
 import { CODE } from '../../src/containerd/grpc/rpc-error.js';
-import { ContentError } from '../../src/content/index.js';
+import { ContentError, ContentStore } from '../../src/content/index.js';
 import { ContentClient } from '../support/containerd/content-client.js';
 import { digestOf } from '../support/registry/image.js';
 import { ServerProcess, START_TIMEOUT_MS } from '../support/server-process.js';
@@ -24,9 +25,9 @@ import { temporaryDirectory } from '../support/temporary-directory.js';
 const disk = vi.hoisted(() => ({ isFull: false }));
 vi.mock('../../src/containerd/node/durable-file.js', async (original) => {
   const real = await original<typeof import('../../src/containerd/node/durable-file.js')>();
-  const writeDurably = async (path: string, text: string) => {
+  const writeDurably: typeof real.writeDurably = async (path, ...rest) => {
     if (disk.isFull) throw new ContentError('NO_SPACE', `No space left writing ${path}`);
-    await real.writeDurably(path, text);
+    await real.writeDurably(path, ...rest);
   };
   return { ...real, writeDurably };
 });
@@ -132,6 +133,25 @@ describe('a blob that was read', () => {
     writeFileSync(join(root, 'repaired'), bytes);
     renameSync(join(root, 'repaired'), blobPath(digest));
     expect(await client.read(digest)).toEqual(bytes);
+  });
+});
+
+describe('a download that was left', () => {
+  it('goes a day later at the start of any node, one that was left later does not', async () => {
+    const others = ['gone', 'idle'].map((nodeId) => ({ nodeId, digest: digestOf(randomBytes(10)) }));
+    const shared = await ContentStore.open(root);
+    for (const { nodeId, digest } of others)
+      await (
+        await shared.begin({ ref: `demo/1/layer-${digest}`, nodeId, digest, total: 10, token: 1 })
+      ).close();
+    const data = readdirSync(join(root, 'ingest'), { recursive: true, encoding: 'utf8' });
+    const left = data.find((path) => path.startsWith('gone-') && path.endsWith('data'));
+    const longAgo = Date.now() / 1000 - 25 * 60 * 60;
+    utimesSync(join(root, 'ingest', left!), longAgo, longAgo);
+    await stop();
+    await start();
+    expect(await shared.statuses('gone')).toEqual([]);
+    expect(await shared.statuses('idle')).toHaveLength(1);
   });
 });
 

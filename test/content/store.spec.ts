@@ -245,8 +245,10 @@ describe('A sweep', () => {
     const server = await isolating({ lockIsolation: 'operation' });
     const directory = directoryOf();
     const { node, store } = await nodeOf(server, directory);
+    await expect(node.sweep()).rejects.toMatchObject({ code: 'WRONG_ISOLATION' });
     const blob = blobOf();
     await pull(node, blob);
+    await expect(node.sweep()).rejects.toMatchObject({ code: 'WRONG_ISOLATION' });
     await node.release(blob.digest);
     await expect(node.delete(blob.digest)).rejects.toMatchObject({ code: 'WRONG_ISOLATION' });
     await expect(node.sweep()).rejects.toMatchObject({ code: 'WRONG_ISOLATION' });

@@ -1,4 +1,4 @@
-import { chmod, readdir } from 'node:fs/promises';
+import { chmod, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { FatalError } from '../../src/client/index.js';
@@ -82,6 +82,55 @@ describe('The next node takes over', () => {
     writing.abort();
     expect(await last).toBe('fetched');
     await expect(writer!.write(bytes)).rejects.toMatchObject({ code: 'CLOSED' });
+  });
+});
+
+describe('Wrong bytes that are no fault of the source', () => {
+  /** The first node resumes what it has left, of which a part is not what it was; the second waits. */
+  async function resumingSpoilt() {
+    const server = await isolating();
+    const directory = directoryOf();
+    const blob = blobOf();
+    const first = await nodeOf(server, directory, 'first');
+    const second = await nodeOf(server, directory, 'second');
+    const writer = await open(first.node, blob);
+    await writer.write(blob.bytes.subarray(0, 600));
+    await writer.close();
+    const [file] = await readdir(join(directory, 'ingest'), { recursive: true }).then((names) =>
+      names.filter((name) => name.endsWith('data')),
+    );
+    await writeFile(join(directory, 'ingest', file!), Buffer.alloc(600));
+    const again = await open(first.node, blob);
+    expect(again.offset).toBe(600);
+    const next = pull(second.node, blob);
+    next.catch(() => undefined);
+    await untilQueued(server, 1);
+    return { blob, first, again, next };
+  }
+
+  it('that an earlier try has left are thrown away, and the next node takes over', async () => {
+    const { blob, first, again, next } = await resumingSpoilt();
+    await again.write(blob.bytes.subarray(600));
+    await expect(again.commit()).rejects.toMatchObject({ code: 'DIGEST_MISMATCH' });
+    expect(await next).toBe('fetched');
+    expect(await first.store.statuses('first')).toEqual([]);
+  });
+
+  it('are the fault of the source again if it was begun anew', async () => {
+    const { blob, again, next } = await resumingSpoilt();
+    await again.restart();
+    await again.write(Buffer.alloc(blob.bytes.length));
+    await expect(again.commit()).rejects.toMatchObject({ code: 'DIGEST_MISMATCH' });
+    await expect(next).rejects.toMatchObject({ code: 'OPERATION_FAILED' });
+  });
+
+  it('but another digest is asked for at the end than was locked: the next node takes over', async () => {
+    const { writer, blob, next } = await twoNodes();
+    await writer.write(blob.bytes);
+    await expect(writer.commit({ digest: blobOf().digest })).rejects.toMatchObject({
+      code: 'DIGEST_MISMATCH',
+    });
+    expect(await next).toBe('fetched');
   });
 });
 

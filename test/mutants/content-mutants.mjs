@@ -49,8 +49,8 @@ const fencing = [
   {
     name: 'bytes are removed only under resource isolation',
     file: REMOVER,
-    find: "if (isolation !== 'resource') throw wrongIsolation(isolation);",
-    replace: '',
+    find: 'assertIsolating(isolation);',
+    replace: 'void isolation;',
     tests: [STORE_SPEC],
   },
   {
@@ -207,11 +207,25 @@ const outcomes = [
     tests: [WRITER_SPEC],
   },
   {
-    name: 'wrong bytes are fatal',
+    name: 'wrong bytes of the source are fatal',
     file: 'src/content/errors.ts',
-    find: "this[FATAL] = code === 'DIGEST_MISMATCH';",
+    find: 'this[FATAL] = fatal;',
     replace: 'this[FATAL] = false;',
     tests: [WRITER_SPEC],
+  },
+  {
+    name: 'wrong bytes of an earlier try are not',
+    file: WRITER,
+    find: 'wanted === this.expected && !this.isResumed',
+    replace: 'wanted === this.expected',
+    tests: [WRITER_SPEC],
+  },
+  {
+    name: 'a sweep asks how the server isolates before there is anything to delete',
+    file: REMOVER,
+    find: 'await this.locks.assertMayDelete({ signal });',
+    replace: '',
+    tests: [STORE_SPEC],
   },
   {
     name: 'an ingest whose hold lives is not removed',

@@ -2,6 +2,7 @@ import { type Http2Stream, type StreamListener } from '../http2/http2-stream.js'
 import { ANSWER_HEADERS, OK, type RpcStatus, trailersOf, trailersOnly } from './answer-headers.js';
 import { type MessageMemory } from './message-memory.js';
 import { MessageReader, PREFIX_BYTES } from './message-reader.js';
+import { type ReceiveBudget } from './receive-budget.js';
 import { CODE, RpcError } from './rpc-error.js';
 
 /** More is not taken from a client while as many bytes of its messages wait to be handled. */
@@ -13,9 +14,13 @@ const MAX_QUEUED_MESSAGES = 16_384;
 /** A message that came in one piece keeps all that came with it, up to 64 KB: one that must wait and is smaller is copied. */
 const MAX_COPIED_BYTES = 4096;
 
+/** What a message takes beside its bytes. */
+const MESSAGE_OBJECT_BYTES = 256;
+
 export interface CallLimits {
   readonly maxMessageBytes: number;
   readonly memory: MessageMemory;
+  readonly budget: ReceiveBudget;
 }
 
 /** One call: messages in, messages out, a status at the end. When it is over, nothing that is sent goes anywhere. */
@@ -27,6 +32,10 @@ export class GrpcCall implements StreamListener {
   private queuedBytes = 0;
   /** Received, and not yet told to be taken. */
   private heldBytes = 0;
+  /** Of the budget: what has come, until nobody looks at it any more. */
+  private keptBytes = 0;
+  /** The part of it that is being handled. */
+  private handledBytes = 0;
   private isComplete = false;
   private isAnswered = false;
   private over = false;
@@ -56,12 +65,14 @@ export class GrpcCall implements StreamListener {
 
   /** The next message; `undefined` if there is none, or nobody who wants an answer. */
   async next(): Promise<Buffer | undefined> {
+    this.letGoOfHandled();
     while (this.queue.length === 0 && !this.isComplete && !this.over)
       await new Promise<void>((resolve) => (this.wake = resolve));
     if (this.over) return undefined;
     const message = this.queue.shift();
     if (!message) return undefined;
     this.queuedBytes -= message.length;
+    this.handledBytes = PREFIX_BYTES + message.length + MESSAGE_OBJECT_BYTES;
     this.takeHeld();
     return message;
   }
@@ -86,7 +97,9 @@ export class GrpcCall implements StreamListener {
     return this.stream.write([prefixOf(parts), ...parts]);
   }
 
+  /** Nothing is done for the call any more, whoever ended it. */
   finish(status: RpcStatus = OK): void {
+    this.letGoOfHandled();
     if (this.over) return;
     this.end(status !== OK);
     this.stream.end(this.isAnswered ? trailersOf(status) : trailersOnly(status));
@@ -96,6 +109,7 @@ export class GrpcCall implements StreamListener {
     if (this.over) return;
     this.heldBytes += payload.length;
     try {
+      this.keep(payload.length);
       this.reader.push(payload);
       this.takeHeld();
     } catch (error) {
@@ -117,6 +131,7 @@ export class GrpcCall implements StreamListener {
   private queueUp(message: Buffer): void {
     if (this.queue.length === MAX_QUEUED_MESSAGES)
       throw new RpcError(CODE.resourceExhausted, 'Too many messages wait to be handled.');
+    this.keep(MESSAGE_OBJECT_BYTES);
     this.queue.push(this.wake ? message : this.keepable(message));
     this.queuedBytes += message.length;
     this.wakeReader();
@@ -135,9 +150,25 @@ export class GrpcCall implements StreamListener {
     this.heldBytes = 0;
   }
 
+  private keep(bytes: number): void {
+    this.limits.budget.take(bytes);
+    this.keptBytes += bytes;
+  }
+
+  private letGo(bytes: number): void {
+    this.limits.budget.give(bytes);
+    this.keptBytes -= bytes;
+  }
+
+  private letGoOfHandled(): void {
+    this.letGo(this.handledBytes);
+    this.handledBytes = 0;
+  }
+
   private end(isCutShort: boolean): void {
     this.over = true;
     this.queue.length = 0;
+    this.letGo(this.keptBytes - this.handledBytes);
     this.onOver();
     this.wakeInVain();
     if (isCutShort) this.aborter?.abort();

@@ -6,6 +6,7 @@ import { httpStatus } from './answer-headers.js';
 import { type CallLimits, GrpcCall } from './grpc-call.js';
 import { MessageMemory } from './message-memory.js';
 import { ReadMemory } from './read-memory.js';
+import { ReceiveBudget } from './receive-budget.js';
 import { CODE, RpcError } from './rpc-error.js';
 import { timeoutMs } from './timeout.js';
 
@@ -19,6 +20,7 @@ export interface GrpcServerOptions {
   /** By path: `/package.Service/Method`. */
   readonly methods: ReadonlyMap<string, Handler>;
   readonly maxMessageBytes: number;
+  readonly budget?: ReceiveBudget;
   readonly after?: After;
 }
 
@@ -38,7 +40,8 @@ export class GrpcServer {
   private readonly connections = new Set<Http2Connection>();
 
   constructor(private readonly options: GrpcServerOptions) {
-    this.limits = { maxMessageBytes: options.maxMessageBytes, memory: new MessageMemory() };
+    const { maxMessageBytes, budget = new ReceiveBudget() } = options;
+    this.limits = { maxMessageBytes, memory: new MessageMemory(), budget };
     this.server = createServer((socket) => this.connected(socket));
   }
 

@@ -22,7 +22,7 @@ import { ReceiveWindow } from './receive-window.js';
 /** What a client may send on one stream before it is taken: four of the largest pieces that containerd writes. */
 const STREAM_WINDOW_BYTES = 4 << 20;
 
-/** Given back as data comes: streams limit what is kept in memory, and none waits for another. */
+/** Given back as data comes: none waits for another. What is kept in memory is limited by streams, and over all by whoever listens. */
 const CONNECTION_WINDOW_BYTES = 16 << 20;
 
 /** Writes that wait for a lock keep their stream: no pull may wait for a free one. */

@@ -17,6 +17,9 @@ let blobs: NodeBlobs;
 let released: string[];
 /** Called before a record is written. */
 let beforePut: (record: NodeRecord) => Promise<void> | void;
+/** Of this node; and called when one is cleared. */
+let marked: string[];
+let onCleared: () => Promise<void>;
 /** Called when the server counts this node in. */
 let onCounted: (digest: string) => Promise<void>;
 /** Called when the bytes are to go. */
@@ -29,6 +32,8 @@ beforeEach(async () => {
   beforePut = () => undefined;
   onCounted = async () => undefined;
   onDelete = async () => true;
+  marked = [];
+  onCleared = async () => undefined;
   const put = records.put.bind(records);
   records.put = async (record) => {
     await beforePut(record);
@@ -43,12 +48,13 @@ function blobsOver(records: NodeRecords): NodeBlobs {
     store: { info: async () => ({ size: 1 }), has: async () => true },
     release: async (digest: string) => void released.push(digest),
     delete: () => onDelete(),
+    removeLeftIngests: async () => [],
   } as unknown as ContentNode;
   const link = {
     call: (task: () => Promise<unknown>) => task(),
     client: { refs: { add: (digest: string) => onCounted(digest) } },
   } as unknown as ServerLink;
-  const markers = { clear: async () => undefined, own: async () => [] } as unknown as Markers;
+  const markers = { clear: () => onCleared(), own: async () => marked } as unknown as Markers;
   const log = () => undefined;
   return new NodeBlobs({ node, records, markers, link, log, whenUnreachable: 'proceed' });
 }
@@ -137,5 +143,22 @@ describe('a blob that is given up', () => {
     expect(() => blobs.used(ONE)).toThrow('not found');
     await blobs.reconcile();
     expect(records.all()).toEqual([]);
+  });
+});
+
+describe('a marker of what is not used any more', () => {
+  it('is cleared before a write that has just begun can set it again', async () => {
+    const order: string[] = [];
+    marked = [ONE];
+    let claimed: Promise<void> | undefined;
+    beforePut = () => void order.push('claimed');
+    onCleared = async () => {
+      claimed = blobs.claim(ONE);
+      for (let turns = 0; turns < 10; turns++) await new Promise(setImmediate);
+      order.push('cleared');
+    };
+    await blobs.reconcile();
+    await claimed;
+    expect(order).toEqual(['cleared', 'claimed']);
   });
 });

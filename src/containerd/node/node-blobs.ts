@@ -10,12 +10,15 @@ import { Turns } from './turns.js';
 /** containerd collects garbage under a lock that its pulls need: a blob another node is busy with is left for the next time. */
 const DELETE_WAIT_MS = 1000;
 
-/** A delete that is held when a node wants to be counted is over in milliseconds, unless its holder died. */
-const COUNT_TRIES = 100;
+/** A delete that is held when a node wants to be counted is over in milliseconds; that of a holder that died, with its session. */
+const COUNT_TRIES = 300;
 const COUNT_PAUSE_MS = 100;
 
 /** How many records are told to the server at once after it was away. */
 const TELLERS = 8;
+
+/** As long as containerd keeps what a pull has begun; it aborts that itself then, unless its node is gone for good. */
+const INGEST_LEFT_AFTER_MS = 24 * 60 * 60 * 1000;
 
 /** Of bytes that one user less has. */
 const FATE = {
@@ -144,18 +147,38 @@ export class NodeBlobs {
     };
     await Promise.all(Array.from({ length: TELLERS }, work));
     for (const digest of await this.parts.markers.own()) {
-      if (this.claimsOf(digest) === 0 && !this.records.used(digest)) await this.parts.markers.clear(digest);
+      await this.turns.run(digest, () => this.clearUnused(digest));
+    }
+    await this.removeLeftIngests();
+  }
+
+  /** Of any node: one that is gone for good clears nothing away. Nobody waits for this, so that nothing fails with it. */
+  private async removeLeftIngests(): Promise<void> {
+    try {
+      const refs = await this.node.removeLeftIngests(INGEST_LEFT_AFTER_MS);
+      if (refs.length > 0)
+        this.parts.log(`Removed ${refs.length} downloads that were left more than a day ago.`);
+    } catch (error) {
+      this.parts.log(`Downloads that were left long ago were not removed: ${(error as Error).message}`);
     }
   }
 
+  /** In its turn: a write that claims the blob meanwhile sets its marker after it. */
+  private async clearUnused(digest: string): Promise<void> {
+    if (this.claimsOf(digest) === 0 && !this.records.used(digest)) await this.parts.markers.clear(digest);
+  }
+
+  /** Counted first, then looked for: before, a delete that is about to find this node's marker may have it aside. */
   private async reconcileOne({ digest, state }: NodeRecord): Promise<void> {
     if (this.claimsOf(digest) > 0) return;
     if (state !== 'used') return this.leaveUnsettled(digest);
     await this.turns.run(digest, async () => {
-      if (!this.records.used(digest)) return;
-      if (await this.node.store.has(digest)) return this.count(digest);
+      const record = this.records.used(digest);
+      if (!record) return;
+      await this.count(digest);
+      if (await this.node.store.info(digest)) return;
       this.parts.log(`${digest} is used by this node and is not in the store: pull it again.`);
-      await this.records.remove(digest);
+      await this.leave(record);
     });
   }
 
@@ -177,7 +200,7 @@ export class NodeBlobs {
     const record = this.records.get(digest);
     if (!record) return;
     if (this.claimsOf(digest) === 0) return this.leave(record);
-    if (record.state !== 'claimed') await this.records.putIfRoom({ ...record, state: 'claimed' });
+    if (record.state !== 'claimed') await this.records.putIfPossible({ ...record, state: 'claimed' });
   }
 
   /**
@@ -198,7 +221,7 @@ export class NodeBlobs {
 
   private async leave(record: NodeRecord): Promise<void> {
     const { digest } = record;
-    if (record.state !== 'leaving') await this.records.putIfRoom({ ...record, state: 'leaving' });
+    if (record.state !== 'leaving') await this.records.putIfPossible({ ...record, state: 'leaving' });
     await this.parts.link.call(() => this.node.release(digest));
     await this.parts.markers.clear(digest);
     const bytes = await this.parts.link.call(() => this.removeBytes(digest));

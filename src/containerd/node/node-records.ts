@@ -1,7 +1,13 @@
-import { readdir, readFile, unlink } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { ContentError } from '../../content/index.js';
-import { removeDurably, writeDurably } from './durable-file.js';
+import {
+  type ContentFileSystem,
+  ifThere,
+  makeDirectory,
+  realFileSystem,
+  syncDirectory,
+} from '../../content/store/file-system.js';
+import { draftOf, removeDurably, writeDurably } from './durable-file.js';
 
 /** What this node knows of a blob in the shared store. */
 export interface NodeRecord {
@@ -18,8 +24,6 @@ export interface NodeRecord {
 }
 
 const HEX = /^[0-9a-f]{64}$/;
-/** What a process that was killed in the middle of writing a record has left: nobody else writes here. */
-const DRAFT = /^\.[0-9a-f]{64}\.[0-9a-f]{12}$/;
 const STATES: ReadonlySet<unknown> = new Set(['claimed', 'used', 'leaving']);
 
 /**
@@ -30,18 +34,22 @@ export class NodeRecords {
   private constructor(
     private readonly directory: string,
     private readonly records: Map<string, NodeRecord>,
+    private readonly fs: ContentFileSystem,
   ) {}
 
-  static async open(directory: string): Promise<NodeRecords> {
-    const names = (await ifThere(readdir(directory))) ?? [];
-    for (const draft of names.filter((name) => DRAFT.test(name)))
-      await unlink(join(directory, draft)).catch(() => undefined);
+  /** The directory is there to stay, whichever process has made it. */
+  static async open(directory: string, fs = realFileSystem): Promise<NodeRecords> {
+    await makeDirectory(fs, directory);
+    await syncDirectory(fs, dirname(directory));
+    const names = await fs.readdir(directory);
+    for (const draft of names.filter((name) => HEX.test(draftOf(name) ?? '')))
+      await ifThere(fs.unlink(join(directory, draft)));
     const records = new Map<string, NodeRecord>();
     for (const name of names.filter((name) => HEX.test(name))) {
-      const record = await readRecord(join(directory, name), `sha256:${name}`);
+      const record = await readRecord(fs, join(directory, name), `sha256:${name}`);
       records.set(record.digest, record);
     }
-    return new NodeRecords(directory, records);
+    return new NodeRecords(directory, records, fs);
   }
 
   get(digest: string): NodeRecord | undefined {
@@ -59,23 +67,26 @@ export class NodeRecords {
   }
 
   async put(record: NodeRecord): Promise<void> {
-    await writeDurably(this.pathOf(record.digest), JSON.stringify(record));
+    await writeDurably(this.pathOf(record.digest), JSON.stringify(record), this.fs);
     this.records.set(record.digest, record);
   }
 
-  /** As `put`, but a full disk does not hinder it: then this process alone knows, and after a crash it is as it was before. */
-  async putIfRoom(record: NodeRecord): Promise<void> {
+  /**
+   * As `put`, for what is given up: a disk that is full or fails does not hinder it. Then this process alone knows, and after a
+   * crash it may be as it was before. Nor may this process go on using what the disk says is given up.
+   */
+  async putIfPossible(record: NodeRecord): Promise<void> {
     try {
       await this.put(record);
     } catch (error) {
-      if (!(error instanceof ContentError) || error.code !== 'NO_SPACE') throw error;
+      if (!(error instanceof ContentError)) throw error;
       this.records.set(record.digest, record);
     }
   }
 
   async remove(digest: string): Promise<void> {
     this.records.delete(digest);
-    await removeDurably(this.pathOf(digest));
+    await removeDurably(this.pathOf(digest), this.fs);
   }
 
   private pathOf(digest: string): string {
@@ -84,8 +95,8 @@ export class NodeRecords {
 }
 
 /** Without a record nobody knows what containerd was told: that is for a person to decide. */
-async function readRecord(path: string, digest: string): Promise<NodeRecord> {
-  const text = await readFile(path, 'utf8');
+async function readRecord(fs: ContentFileSystem, path: string, digest: string): Promise<NodeRecord> {
+  const text = await textOf(fs, path);
   try {
     const record = JSON.parse(text) as NodeRecord;
     if (record.digest === digest && STATES.has(record.state)) return record;
@@ -98,11 +109,11 @@ async function readRecord(path: string, digest: string): Promise<NodeRecord> {
   );
 }
 
-async function ifThere<T>(promise: Promise<T>): Promise<T | undefined> {
+async function textOf(fs: ContentFileSystem, path: string): Promise<string> {
+  const file = await fs.open(path, 'r');
   try {
-    return await promise;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
+    return await file.readFile('utf8');
+  } finally {
+    await file.close();
   }
 }

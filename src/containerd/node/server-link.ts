@@ -9,18 +9,14 @@ import {
   WaitTimeoutError,
 } from '../../client/index.js';
 import { CODE, RpcError } from '../grpc/rpc-error.js';
+import { CannotServeError } from './cannot-serve.error.js';
+import { NodePresence } from './node-presence.js';
 
 /** From the first try to reach a server that is gone to the next ones. */
 const RETRY_MS = { first: 500, most: 10_000 } as const;
 
 /** A server that takes longer to grant a lock is waited for in the background: containerd is to be served meanwhile. */
 const CHECK_MS = 5000;
-
-/** A server that this plugin cannot work with. */
-export class WrongServerError extends Error {
-  override readonly name = 'WrongServerError';
-  readonly code = 'WRONG_SERVER';
-}
 
 /** Nobody answers. */
 class UnreachableError extends RpcError {
@@ -32,8 +28,8 @@ class UnreachableError extends RpcError {
 export interface LinkEvents {
   /** It answers, at first or again, and is of the right kind. */
   up(): Promise<void>;
-  /** It answers, and is of the wrong kind. */
-  wrong(error: WrongServerError): void;
+  /** It answers, and this plugin must not go on. */
+  wrong(error: CannotServeError): void;
   log(line: string): void;
 }
 
@@ -43,25 +39,34 @@ export interface LinkEvents {
  */
 export class ServerLink {
   private isUp = false;
+  /** Of the first try. */
+  private whyDown: unknown;
   private readonly closed = new AbortController();
   private trying: Promise<void> | undefined;
+  private readonly presence: NodePresence;
 
   constructor(
     readonly client: LockClient,
     private readonly urls: readonly string[],
     private readonly events: LinkEvents,
-  ) {}
+  ) {
+    const log = (line: string) => events.log(line);
+    this.presence = new NodePresence(client, log, () => void this.forgotten());
+  }
 
-  /** Throws `WrongServerError`. A server that does not answer is waited for in the background. */
+  /** Throws `CannotServeError`. No other process of this node changes anything once it resolves, if the server has answered. */
   async open(): Promise<void> {
     try {
-      await this.check();
-      this.isUp = true;
+      await this.meet();
     } catch (error) {
-      if (error instanceof WrongServerError) throw error;
-      this.goDown(error);
-      return;
+      if (error instanceof CannotServeError) throw error;
+      this.whyDown = error;
     }
+  }
+
+  /** Tells the server what the node uses. One that does not answer is waited for in the background. */
+  async begin(): Promise<void> {
+    if (!this.isUp) return this.goDown(this.whyDown);
     try {
       await this.events.up();
     } catch (error) {
@@ -106,17 +111,36 @@ export class ServerLink {
     for (let pauseMs: number = RETRY_MS.first; ; pauseMs = Math.min(2 * pauseMs, RETRY_MS.most)) {
       try {
         await delay(pauseMs, undefined, { signal });
-        await this.check();
-        this.isUp = true;
+        await this.meet();
         this.events.log('Holdfast can be reached again.');
         await this.events.up();
         if (this.isUp) return;
       } catch (error) {
         if (signal.aborted) return;
-        if (error instanceof WrongServerError) return this.events.wrong(error);
+        if (error instanceof CannotServeError) return this.events.wrong(error);
+        if (this.isUp) this.events.log(`What this node uses could not be told: ${(error as Error).message}`);
         this.isUp = false;
       }
     }
+  }
+
+  /** The server has forgotten this process: it was silent for too long, or the server has lost what it knew. */
+  private async forgotten(): Promise<void> {
+    if (!this.isUp || this.closed.signal.aborted) return;
+    try {
+      await this.presence.take(this.closed.signal);
+      await this.events.up();
+    } catch (error) {
+      if (this.closed.signal.aborted) return;
+      if (error instanceof CannotServeError) this.events.wrong(error);
+      else this.goDown(error);
+    }
+  }
+
+  private async meet(): Promise<void> {
+    await this.check();
+    await this.presence.take(this.closed.signal);
+    this.isUp = true;
   }
 
   /** Takes a lock that means nothing: its answer tells how the server isolates. */
@@ -129,12 +153,14 @@ export class ServerLink {
     if (!hold) throw error ?? new ProtocolError('A lock that nobody else can have was not granted.');
     await this.client.unlock(hold, { success: true });
     if (isolation !== 'resource')
-      throw new WrongServerError(
+      throw new CannotServeError(
+        'WRONG_SERVER',
         `The server isolates by ${isolation}: a node's pull may run beside another's delete of the same layer. Start it with LOCK_ISOLATION=resource.`,
       );
     await this.client.refs.get(resourceId).catch((cause: unknown) => {
       if (!(cause instanceof RefusedError) && !isDisabled(cause)) throw cause;
-      throw new WrongServerError(
+      throw new CannotServeError(
+        'WRONG_SERVER',
         'The server does not count references, so that no node may ever delete a layer. Start it with REFCOUNT_MODE=server.',
       );
     });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { GrpcCall } from '../grpc/grpc-call.js';
 import { MessageMemory } from '../grpc/message-memory.js';
+import { ReceiveBudget } from '../grpc/receive-budget.js';
 import { type Http2Stream } from '../http2/http2-stream.js';
 import { bidirectional, streaming, type WriteCall } from './calls.js';
 import { timestamp, type WriteRequest } from './messages.js';
@@ -14,7 +15,11 @@ const quietStream = {
 } as unknown as Http2Stream;
 
 const open = () =>
-  new GrpcCall(quietStream, { maxMessageBytes: 1 << 20, memory: new MessageMemory() }, () => undefined);
+  new GrpcCall(
+    quietStream,
+    { maxMessageBytes: 1 << 20, memory: new MessageMemory(), budget: new ReceiveBudget() },
+    () => undefined,
+  );
 
 /** A WRITE of so many bytes, as it is sent. */
 function writeOf(byte: number, length = 100_000): Buffer {

@@ -31,6 +31,20 @@ describe('filters', () => {
     expect(holds('digest~=^sha512:')).toBe(false);
   });
 
+  it('has the syntax of Go, not that of JavaScript', () => {
+    expect(holds('digest~=(?i)^SHA')).toBe(true);
+    expect(() => holds('digest~=(?=sha)')).toThrow('Not a filter');
+  });
+
+  it('is done at once with expressions that take a backtracking engine seconds, and twice as long for a letter more', () => {
+    const slow = filtered(['digest~="^(?:a|a?)+$"']);
+    expect(slow(() => `${'a'.repeat(24)}!`)).toBe(false);
+  }, 2000);
+
+  it.each([`digest~=${'a'.repeat(257)}`, 'digest~="(?:a?){1000}"'])('refuses what is too large', (filter) => {
+    expect(() => holds(filter)).toThrow('Not a filter');
+  });
+
   it.each(['==x', 'digest==a"b', 'digest~="("', 'digest,,size'])('refuses %s', (filter) => {
     expect(() => holds(filter)).toThrow('Not a filter');
   });

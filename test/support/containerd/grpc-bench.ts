@@ -3,11 +3,15 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { type GrpcCall } from '../../../src/containerd/grpc/grpc-call.js';
 import { GrpcServer } from '../../../src/containerd/grpc/grpc-server.js';
+import { ReceiveBudget } from '../../../src/containerd/grpc/receive-budget.js';
 import { type RpcError } from '../../../src/containerd/grpc/rpc-error.js';
 import { temporaryDirectory } from '../temporary-directory.js';
 import { RawHttp2 } from './raw-http2.js';
 
 export const MAX_MESSAGE_BYTES = 1 << 20;
+
+/** More than one stream may send before it is listened to. */
+const BUDGET_BYTES = 8 << 20;
 
 /** The gRPC server alone, without containerd's service. */
 export class GrpcBench {
@@ -29,7 +33,8 @@ export class GrpcBench {
       this.timers.set(task, ms);
       return () => this.timers.delete(task);
     };
-    this.server = new GrpcServer({ methods, maxMessageBytes: MAX_MESSAGE_BYTES, after });
+    const budget = new ReceiveBudget(BUDGET_BYTES);
+    this.server = new GrpcServer({ methods, maxMessageBytes: MAX_MESSAGE_BYTES, budget, after });
   }
 
   static async start(): Promise<GrpcBench> {

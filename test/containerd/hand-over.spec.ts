@@ -1,0 +1,110 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { Markers } from '../../src/containerd/node/markers.js';
+import { ContainerdPlugin } from '../../src/containerd/index.js';
+import { ContentNode, ContentStore, nodeName } from '../../src/content/index.js';
+import { clientOf } from '../client/setup.js';
+import { directoryOf, isolating } from '../content/setup.js';
+import { ContentClient } from '../support/containerd/content-client.js';
+import { digestOf } from '../support/registry/image.js';
+import { type TestServer } from '../support/server-bootstrap.js';
+
+/** Markers become references while another node deletes. */
+
+const bytes = randomBytes(1000);
+const digest = digestOf(bytes);
+const hex = digest.slice('sha256:'.length);
+
+let server: TestServer;
+let directory: string;
+let root: string;
+let client: ContentClient;
+let plugin: ContainerdPlugin;
+
+beforeEach(async () => {
+  directory = directoryOf();
+  root = join(directory, 'shared');
+  server = await isolating({ logLevel: 'error', sessionTtlMs: 1000 });
+  await start();
+  const writing = client.write();
+  await writing.ask({ action: 0, ref: `demo/1/layer-${digest}`, total: bytes.length });
+  await writing.write(0, bytes);
+  await writing.commit(bytes.length, digest);
+});
+afterEach(() => stop());
+
+async function start(): Promise<void> {
+  const address = join(directory, 'a.sock');
+  const options = { address, root, nodeId: 'a', serverUrls: [server.url] };
+  plugin = await ContainerdPlugin.start({ ...options, whenUnreachable: 'proceed', log: () => undefined });
+  client = new ContentClient(address);
+}
+
+async function stop(): Promise<void> {
+  client.close();
+  await plugin.stop();
+}
+
+/** The node has marked the blob, and the server does not know of it. */
+async function onlyMarked(): Promise<void> {
+  await stop();
+  await server.post('/refcounts/release', { resource_id: digest, node_id: 'a' });
+  mkdirSync(join(root, 'refs', hex));
+  writeFileSync(join(root, 'refs', hex, nodeName('a')), '');
+}
+
+/** Another node that has moved the blob aside, to delete it, and does nothing more until it is told to. */
+async function deleting(): Promise<{ goOn: () => void; die: () => Promise<void>; done: Promise<unknown> }> {
+  const lock = clientOf(server, 'b');
+  const store = await ContentStore.open(root);
+  const markers = await Markers.open(join(root, 'refs'), nodeName('b'));
+  const isMarked = async (one: string) => (await markers.nodes(one)).length > 0;
+  let goOn!: () => void;
+  const told = new Promise<void>((resolve) => (goOn = resolve));
+  let moved!: () => void;
+  const isMoved = new Promise<void>((resolve) => (moved = resolve));
+  const mayLook = async (one: string) => {
+    moved();
+    await told;
+    return isMarked(one);
+  };
+  const node = new ContentNode({ store, client: lock, isMarked: mayLook });
+  const done = node.delete(digest).catch((error: unknown) => error);
+  onTestFinished(() => goOn());
+  await isMoved;
+  expect(existsSync(join(root, 'blobs/sha256', hex))).toBe(false);
+  return { goOn, die: () => lock.close(), done };
+}
+
+async function expectToBeUsed(): Promise<void> {
+  expect(await client.info(digest)).toMatchObject({ digest });
+  expect(await client.read(digest)).toEqual(bytes);
+  const { body } = await server.get(`/refcounts?resource_id=${encodeURIComponent(digest)}`);
+  expect(body.nodes).toMatchObject([{ node_id: 'a' }]);
+  expect(readdirSync(join(root, 'refs'))).toEqual([]);
+}
+
+describe('a blob that this node has marked and that another has moved aside to delete it', () => {
+  it('stays this node’s when that one finds the marker', async () => {
+    await onlyMarked();
+    const { goOn, done } = await deleting();
+    const started = start();
+    await delay(300); // it has been refused by now: it tries again until nobody deletes
+    goOn();
+    expect(await done).toMatchObject({ code: 'IN_USE' });
+    await started;
+    await expectToBeUsed();
+  });
+
+  it('stays this node’s when that one dies before it looks', async () => {
+    await onlyMarked();
+    const { die } = await deleting();
+    const started = start();
+    await die();
+    await started;
+    await expectToBeUsed();
+  });
+});
