@@ -87,7 +87,9 @@ export class Acquisition {
         const answer = readLock(answered, { method: 'POST', path: '/lock', body });
         if (answer.kind === 'gone' && !reply) throw malformed(answered, undefined);
         if (answer.kind !== 'acquired') return answer;
-        if (sessions.current === session) {
+        // A lease began at an unknown time while the long poll waited; asking again begins it anew.
+        const isDated = !reply || answer.leaseMs === 0;
+        if (isDated && sessions.current === session) {
           const hold = this.granted(answer.token, session);
           if (answer.leaseMs > 0) hold.leaseFrom(answered.sentAtMs, answer.leaseMs);
           return answer;
