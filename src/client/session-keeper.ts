@@ -68,6 +68,17 @@ export class SessionKeeper {
     return Promise.race([this.opening, this.closed]);
   }
 
+  /** Tells, too, whether the server still knows it. */
+  async renew(session: Session): Promise<void> {
+    const timeoutMs = session.ttlMs * RENEW_AFTER;
+    const reply = await this.transport.send('POST', `${pathOf(session)}/renew`, '{}', { timeoutMs });
+    if (this.current !== session) return;
+    if (codeOf(reply) === 'SESSION_NOT_FOUND') return this.lost(session);
+    if (reply.status !== 200 || !session.renewedBy(reply.sentAtMs)) return;
+    this.schedule(session, reply.sentAtMs);
+    this.listener.renewed(session);
+  }
+
   /** The server does not know it any more. */
   lost(session: Session, why = 'the server has ended the session'): void {
     if (this.session !== session) return;
@@ -135,16 +146,6 @@ export class SessionKeeper {
   private keepRenewing(session: Session): void {
     this.after(session.ttlMs * TRY_EVERY, () => this.keepRenewing(session));
     void this.renew(session);
-  }
-
-  private async renew(session: Session): Promise<void> {
-    const timeoutMs = session.ttlMs * RENEW_AFTER;
-    const reply = await this.transport.send('POST', `${pathOf(session)}/renew`, '{}', { timeoutMs });
-    if (this.current !== session) return;
-    if (codeOf(reply) === 'SESSION_NOT_FOUND') return this.lost(session);
-    if (reply.status !== 200 || !session.renewedBy(reply.sentAtMs)) return;
-    this.schedule(session, reply.sentAtMs);
-    this.listener.renewed(session);
   }
 
   /** It may be alive on the server, with all it holds: it is ended there, or ends by itself for want of renewals. */

@@ -10,6 +10,7 @@ import {
 } from '../../src/client/index.js';
 import { type FakeAnswer, GRANTED, SESSION } from '../support/fake-server.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
+import { until } from '../support/server-bootstrap.js';
 import { clientOf, fakeServer, KEY } from './setup.js';
 
 const DONE = { success: true } as const;
@@ -216,6 +217,21 @@ describe('an answer that is not Holdfast’s', () => {
     });
     expect((await clientOf(server).lock(KEY)).acquired).toBe(true);
   });
+});
+
+it('a proxy that forbids streams ends neither the session nor what it holds', async () => {
+  const server = await fakeServer(({ path, body }) => {
+    if (path.includes('/events')) return { status: 403, body: '<html>' };
+    if (path !== '/lock' || body.wait_ms) return undefined;
+    return { body: body.resource_id === 'free' ? GRANTED : QUEUED };
+  });
+  const client = clientOf(server);
+  const { hold } = await client.lock({ ...KEY, resourceId: 'free' });
+  void client.lock(KEY);
+  await until(() => server.to('/lock').some(({ body }) => body.wait_ms > 0));
+  await until(() => server.to('/sessions/s-1/renew').length === 1);
+  expect(hold!.isLost).toBe(false);
+  expect(server.to('/sessions')).toHaveLength(1);
 });
 
 describe('the unlock of a success', () => {
