@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { type Json } from '../../client/reply.js';
 import { serverCommand, type ServerOptions, withExamples, withNode } from '../command.js';
-import { facts, print, printJson } from '../output.js';
+import { facts, legible, print, printJson } from '../output.js';
 import { asking } from '../server-calls.js';
 
 interface ResourceOptions extends ServerOptions {
@@ -42,7 +42,7 @@ async function show({ server, json, resource }: ResourceOptions): Promise<void> 
   const answer = await asking(server, (calls) => calls.get('/refcounts', { resource_id: resource }));
   if (json) return printJson(answer);
   const nodes = usersIn(answer);
-  print(users(resource, nodes.length));
+  print(legible(users(resource, nodes.length)));
   if (nodes.length > 0)
     print(facts(nodes.map(({ node_id: node, since }) => [node, since ? `since ${since}` : ''])));
 }
@@ -56,7 +56,9 @@ async function change(name: 'add' | 'release', options: ReferenceOptions): Promi
     const wasCounted = before.some(({ node_id: user }) => user === node);
     const answer = await calls.post(`/refcounts/${name}`, body);
     if (json) printJson({ ...answer, was_counted: wasCounted });
-    else print(`${node} ${became(name, wasCounted)}\n${users(resource, Number(answer['count']))}`);
+    else
+      for (const line of [`${node} ${became(name, wasCounted)}`, users(resource, Number(answer['count']))])
+        print(legible(line));
   });
 }
 

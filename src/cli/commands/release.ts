@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline/promises';
 import { type Command } from 'commander';
 import { integer, type KeyOptions, serverCommand, type ServerOptions, withKey } from '../command.js';
 import { UsageError } from '../failure.js';
-import { print, printJson } from '../output.js';
+import { legible, print, printJson } from '../output.js';
 import { asking } from '../server-calls.js';
 import { since } from '../times.js';
 
@@ -60,7 +60,7 @@ async function release(options: ReleaseOptions): Promise<void> {
     // Only the hold that was seen: another may have begun while somebody thought about it.
     const answer = await calls.post('/locks/release', { ...key, reason, token: holder.token });
     if (json) printJson({ ...key, ...answer });
-    else print(`${type} ${resource}: ${String(answer['message'])}`);
+    else print(legible(`${type} ${resource}: ${String(answer['message'])}`));
   });
 }
 
@@ -75,7 +75,9 @@ function holderToRelease(holder: Holder | undefined, { type, resource, token }: 
 
 async function confirm(situation: string): Promise<void> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  const answer = await terminal.question(`${situation} It may still be working. Take it away? [y/N] `);
+  const answer = await terminal.question(
+    `${legible(situation)} It may still be working. Take it away? [y/N] `,
+  );
   terminal.close();
   if (!/^y(es)?$/i.test(answer.trim())) throw new Error('Nothing was changed.');
 }

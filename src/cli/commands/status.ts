@@ -3,7 +3,7 @@ import { type Json } from '../../client/reply.js';
 import { serverCommand, type ServerOptions } from '../command.js';
 import { FIND_A_SERVER, NotReadyError, UsageError } from '../failure.js';
 import { lockRows } from '../lock-row.js';
-import { facts, painter, print, printJson } from '../output.js';
+import { facts, legible, painter, print, printJson } from '../output.js';
 import { asking } from '../server-calls.js';
 import { serverState, type ServerState } from '../server-state.js';
 import { since } from '../times.js';
@@ -31,7 +31,7 @@ async function status({ server, json, type, resource }: StatusOptions): Promise<
   if (type === undefined || resource === undefined) return ofServers(server, json);
   const key = await asking(server, (calls) => calls.get('/lock/status', { type, resource_id: resource }));
   if (json) printJson({ type, resource_id: resource, ...key });
-  else print(`${painter(process.stdout)('bold', `${type} ${resource}`)}\n${facts(keyFacts(key))}`);
+  else print(`${painter(process.stdout)('bold', legible(`${type} ${resource}`))}\n${facts(keyFacts(key))}`);
 }
 
 /** Servers that are named together share what they hold: one that is ready is asked for all. */
@@ -56,7 +56,7 @@ async function ofServers(urls: readonly string[], json = false): Promise<void> {
 }
 
 function stateLine({ url, ready, message }: ServerState): string {
-  return `${url} ${painter(process.stdout)(ready ? 'green' : 'red', message)}`;
+  return `${url} ${painter(process.stdout)(ready ? 'green' : 'red', legible(message))}`;
 }
 
 /** The code is that of a Holdfast, where there is one. */
