@@ -234,6 +234,25 @@ describe('a session that is being opened', () => {
   });
 });
 
+it('a session that cannot be ended when the client is closed is tried again for five seconds, no longer', async () => {
+  const { clock, sender, keeper } = await scene();
+  let isClosed = false;
+  const before = sender.sent.length;
+  void keeper.close().then(() => (isClosed = true));
+  await settled();
+  sender.last.answer(503);
+  await settled();
+  await clock.advance(1000);
+  expect(sender.sent.slice(before).map(({ method }) => method)).toEqual(['DELETE', 'DELETE']);
+  await clock.advance(3999);
+  expect(isClosed).toBe(false);
+  await clock.advance(1);
+  expect(sender.last.options.signal?.aborted).toBe(true);
+  sender.last.answer(0);
+  await settled();
+  expect(isClosed).toBe(true);
+});
+
 describe('a hold', () => {
   it('with a lease is lost with that, if it ends before the session', async () => {
     const { clock, session } = await scene();

@@ -95,7 +95,10 @@ export class SessionKeeper {
     const session = this.session ?? (await this.opened());
     if (!session) return;
     this.lost(session, 'the client was closed');
-    await this.transport.send('DELETE', pathOf(session), undefined, { timeoutMs: CLOSE_WITHIN_MS });
+    const time = new AbortController();
+    const cancel = this.clock.after(CLOSE_WITHIN_MS, () => time.abort(), true);
+    await this.endOnServer(session, time.signal);
+    cancel();
   }
 
   /** The session that is being opened, if it is in time. */
@@ -125,14 +128,14 @@ export class SessionKeeper {
 
   /** It would be lost before it could be renewed, again and again. */
   private refused(session: Session): BadRequestError {
-    this.endOnServer(session);
+    void this.endOnServer(session);
     const { stopWithinMs, ttlMs } = session;
     const why = `stopWithinMs (${stopWithinMs}) may be at most half of the session's time to live (${ttlMs} ms).`;
     return new BadRequestError('STOP_WITHIN_TOO_LONG', why);
   }
 
-  private endOnServer(session: Session): void {
-    this.caller.call('DELETE', pathOf(session)).catch(() => undefined);
+  private async endOnServer(session: Session, signal?: AbortSignal): Promise<void> {
+    await this.caller.call('DELETE', pathOf(session), undefined, { signal }).catch(() => undefined);
   }
 
   /** The next renewal, and the end if none is answered. */
@@ -151,7 +154,7 @@ export class SessionKeeper {
   /** It may be alive on the server, with all it holds: it is ended there, or ends by itself for want of renewals. */
   private expire(session: Session): void {
     this.lost(session, 'the session was not renewed in time');
-    onceStopped(this.clock, session, () => this.endOnServer(session));
+    onceStopped(this.clock, session, () => void this.endOnServer(session));
   }
 
   private after(delayMs: number, callback: () => void): void {
