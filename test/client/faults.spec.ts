@@ -449,6 +449,20 @@ describe('what a caller without types does', () => {
     await expect(client.runOnce(KEY, () => 1, null as never)).rejects.toBeInstanceOf(BadRequestError);
   });
 
+  it('asking for the users of nothing asks nobody, and does not count none', async () => {
+    const server = await granting();
+    const { refs } = clientOf(server);
+    for (const call of ['get', 'add', 'release'] as const)
+      await expect(refs[call](undefined as never)).rejects.toBeInstanceOf(BadRequestError);
+    expect(server.requests).toEqual([]);
+  });
+
+  it('renewing what is no hold is refused', async () => {
+    const client = clientOf({ url: 'http://127.0.0.1:1' });
+    for (const held of [KEY, undefined])
+      await expect(client.renew(held as never)).rejects.toBeInstanceOf(BadRequestError);
+  });
+
   it('a time to live that is no number is a TypeError', () => {
     expect(() => clientOf({ url: 'http://127.0.0.1:1' }, 'n1', { sessionTtlMs: NaN })).toThrow(TypeError);
   });
