@@ -30,6 +30,9 @@ describe('holdfast watch', () => {
     ['a page', { headers: { 'content-type': 'text/html' }, body: '<html>' }],
     ['a stream of something else', { headers: STREAM, body: 'data: hello\n\n' }],
     ['a stream of nothing', { headers: STREAM, body: '' }],
+    ['a stream of numbers', { headers: STREAM, body: 'data: 5\n\n' }],
+    ['a stream that begins otherwise', { headers: STREAM, body: 'event: granted\ndata: {}\n\n' }],
+    ['an odd snapshot', { headers: STREAM, body: 'event: snapshot\ndata: {"locks":[null]}\n\n' }],
   ])('says that %s is not Holdfast', async (_name, answer) => {
     const server = await fakeServer(() => answer);
     const { code, stderr } = await holdfast(server, 'watch');
@@ -52,6 +55,20 @@ it.each([404, 501])('says that a server that answers %i in its own way is not Ho
   expect(code).toBe(69);
   expect(stderr).toContain(`${server.url} is not Holdfast: something else answered ${status}\n`);
   expect(stderr).toContain('name another with --server');
+});
+
+it.each([
+  [['status']],
+  [['status', ...KEY]],
+  [['locks']],
+  [['refs', 'show', '--resource', 'site']],
+  [['refs', 'add', '--resource', 'site']],
+  [['release', ...KEY, '--force', '--yes']],
+])('%j does not take any object for an answer', async (args) => {
+  const server = await fakeServer(() => ({ body: { locks: [null], nodes: [null], count: 'x' } }));
+  const { code, stdout, stderr } = await holdfast(server, ...args);
+  expect({ code, stdout }).toEqual({ code: 69, stdout: '' });
+  expect(stderr).toContain('not Holdfast');
 });
 
 it('a server may be named with any number of slashes at its end', async () => {

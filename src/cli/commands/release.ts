@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import { type Command } from 'commander';
+import { readStatus, readUnlock } from '../../client/answers.js';
 import { integer, type KeyOptions, serverCommand, type ServerOptions, withKey } from '../command.js';
 import { UsageError } from '../failure.js';
 import { legible, print, printJson } from '../output.js';
@@ -53,12 +54,12 @@ async function release(options: ReleaseOptions): Promise<void> {
     throw new UsageError('Nobody can be asked for confirmation here: say --yes to take the lock away.');
   await asking(server, async (calls) => {
     const key = { type, resource_id: resource };
-    const status = await calls.get('/lock/status', key);
+    const status = await calls.get('/lock/status', key, readStatus);
     const holder = holderToRelease(status['holder'] as Holder | undefined, options);
     if (!yes)
       await confirm(`${holder.node_id} has held ${type} ${resource} for ${since(holder.acquired_at)}.`);
     // Only the hold that was seen: another may have begun while somebody thought about it.
-    const answer = await calls.post('/locks/release', { ...key, reason, token: holder.token });
+    const answer = await calls.post('/locks/release', { ...key, reason, token: holder.token }, readUnlock);
     if (json) printJson({ ...key, ...answer });
     else print(legible(`${type} ${resource}: ${String(answer['message'])}`));
   });
