@@ -146,6 +146,7 @@ describe('an answer that is not Holdfast’s', () => {
     const { error, acquired } = await clientOf(server).lock(KEY);
     expect(acquired).toBe(false);
     expect(error).toBeInstanceOf(ProtocolError);
+    expect(error!.request).toMatchObject({ method: 'POST', path: '/lock' });
   });
 
   it.each(answers.slice(0, 6))('(%s) to a batch is a ProtocolError for each', async (_name, answer) => {
