@@ -3,11 +3,12 @@ import { identityOf } from './bodies.js';
 import { type Caller } from './caller.js';
 import { type CancelTimer, type Clock } from './clock.js';
 import { BadRequestError, ClosedError } from './errors.js';
-import { codeOf } from './reply.js';
+import { codeOf, isRetriable } from './reply.js';
 import { onceStopped, Session } from './session.js';
 import { type Sender } from './transport.js';
 
 export interface SessionSettings {
+  readonly serverUrls: readonly URL[];
   readonly nodeId: string;
   readonly sessionTtlMs: number | undefined;
   readonly stopWithinMs?: number;
@@ -95,10 +96,17 @@ export class SessionKeeper {
     const session = this.session ?? (await this.opened());
     if (!session) return;
     this.lost(session, 'the client was closed');
-    const time = new AbortController();
-    const cancel = this.clock.after(CLOSE_WITHIN_MS, () => time.abort(), true);
-    await this.endOnServer(session, time.signal);
-    cancel();
+    await this.endSoon(session);
+  }
+
+  /** Each server is asked once until one can do it: somebody waits for this. */
+  private async endSoon(session: Session): Promise<void> {
+    const { length } = this.settings.serverUrls;
+    const timeoutMs = CLOSE_WITHIN_MS / length;
+    for (let tries = 0; tries < length; tries++) {
+      const reply = await this.transport.send('DELETE', pathOf(session), undefined, { timeoutMs });
+      if (!isRetriable(reply)) return;
+    }
   }
 
   /** The session that is being opened, if it is in time. */
@@ -128,14 +136,14 @@ export class SessionKeeper {
 
   /** It would be lost before it could be renewed, again and again. */
   private refused(session: Session): BadRequestError {
-    void this.endOnServer(session);
+    this.endOnServer(session);
     const { stopWithinMs, ttlMs } = session;
     const why = `stopWithinMs (${stopWithinMs}) may be at most half of the session's time to live (${ttlMs} ms).`;
     return new BadRequestError('STOP_WITHIN_TOO_LONG', why);
   }
 
-  private async endOnServer(session: Session, signal?: AbortSignal): Promise<void> {
-    await this.caller.call('DELETE', pathOf(session), undefined, { signal }).catch(() => undefined);
+  private endOnServer(session: Session): void {
+    this.caller.call('DELETE', pathOf(session)).catch(() => undefined);
   }
 
   /** The next renewal, and the end if none is answered. */
@@ -154,7 +162,7 @@ export class SessionKeeper {
   /** It may be alive on the server, with all it holds: it is ended there, or ends by itself for want of renewals. */
   private expire(session: Session): void {
     this.lost(session, 'the session was not renewed in time');
-    onceStopped(this.clock, session, () => void this.endOnServer(session));
+    onceStopped(this.clock, session, () => this.endOnServer(session));
   }
 
   private after(delayMs: number, callback: () => void): void {
