@@ -1,6 +1,9 @@
 import { hostname } from 'node:os';
 import { Command, InvalidArgumentError, Option } from 'commander';
 
+/** The server takes no longer ones. */
+const MAX_NODE_LENGTH = 256;
+
 export const DEFAULT_SERVER = 'http://127.0.0.1:8086';
 
 /** What every command that asks a server knows. */
@@ -43,7 +46,7 @@ export function withKey(command: Command): Command {
 
 export function withNode(command: Command): Command {
   return command.addOption(
-    new Option('--node <id>', 'the node').default(hostname(), 'the name of this host'),
+    new Option('--node <id>', 'the node').argParser(nodeId).default(hostname(), 'the name of this host'),
   );
 }
 
@@ -53,6 +56,11 @@ export function integer(min: number, max: number): (text: string) => number {
     if (value >= min && value <= max) return value;
     throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
   };
+}
+
+function nodeId(text: string): string {
+  if (text !== '' && text.length <= MAX_NODE_LENGTH) return text;
+  throw new InvalidArgumentError(`It must have 1 to ${MAX_NODE_LENGTH} characters.`);
 }
 
 function serverUrls(text: string): string[] {

@@ -2,7 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { type Dispatcher, request } from 'undici';
 import { HoldfastError, ProtocolError, UnavailableError } from '../client/index.js';
-import { type Json } from '../client/reply.js';
+import { isRecord, type Json } from '../client/reply.js';
+import { hasLocks } from './lock-row.js';
 
 /** Two and a half heartbeats of the server's default. */
 const SILENCE_MS = 37_500;
@@ -28,7 +29,8 @@ export async function* followEvents(
   for (;;) {
     try {
       for await (const event of eventsIn(await connect(urls))) {
-        isHoldfast = true;
+        isHoldfast ||= event.name === 'snapshot';
+        if (!isHoldfast) throw notHoldfast(urls, undefined);
         yield event;
       }
       throw new Error('the server has closed the stream');
@@ -67,7 +69,12 @@ async function* eventsIn(body: Dispatcher.ResponseData['body']): AsyncGenerator<
   const decoder = new TextDecoder();
   for await (const chunk of body) {
     parser.feed(decoder.decode(chunk as Buffer, { stream: true }));
-    for (const { event = 'message', id, data } of messages.splice(0))
-      yield { name: event, id, data: JSON.parse(data) as Json };
+    for (const message of messages.splice(0)) yield eventOf(message);
   }
+}
+
+function eventOf({ event: name = 'message', id, data }: EventSourceMessage): FeedEvent {
+  const json: unknown = JSON.parse(data);
+  if (isRecord(json) && (name !== 'snapshot' || hasLocks(json))) return { name, id, data: json };
+  throw new Error('an event was not Holdfast’s');
 }

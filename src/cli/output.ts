@@ -12,22 +12,31 @@ export function painter(stream: NodeJS.WriteStream): (style: Style, text: string
   return (style, text) => (coloured ? styleText(style, text) : text);
 }
 
-/** What the command is there for. */
+/** What a terminal obeys instead of showing it, and what begins another line or turns its direction. */
+const UNSEEN = /[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/gu;
+
+/** Names, reasons and errors are anybody's words: what is in them is shown, and nothing is done. */
+export function legible(text: string): string {
+  return text.replace(UNSEEN, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+/** What the command is there for. Words of others are made `legible` first: this may have colours in it. */
 export function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
 export function printJson(value: unknown): void {
-  print(JSON.stringify(value));
+  print(legible(JSON.stringify(value)));
 }
 
 /** What is said beside it. */
 export function note(text: string): void {
-  process.stderr.write(`${text}\n`);
+  process.stderr.write(`${text.split('\n').map(legible).join('\n')}\n`);
 }
 
 /** Columns as wide as their widest cell, the last as it is. */
-export function table(rows: readonly (readonly string[])[]): string {
+export function table(cells: readonly (readonly string[])[]): string {
+  const rows = cells.map((row) => row.map(legible));
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
   return rows.map((row) => line(row, widths)).join('\n');
 }

@@ -1,12 +1,16 @@
 import { successBody } from '../client/answers.js';
 import { Caller } from '../client/caller.js';
 import { SystemClock } from '../client/clock.js';
+import { type SentRequest } from '../client/index.js';
 import { type Json, type Reply } from '../client/reply.js';
 import { Retries } from '../client/retries.js';
 import { Transport } from '../client/transport.js';
 
 /** Somebody sits in front of it. */
 const REQUEST_TIMEOUT_MS = 10_000;
+
+/** Throws if the answer is none of Holdfast's. */
+export type AnswerCheck = (reply: Reply, request: SentRequest) => unknown;
 
 type Query = Readonly<Record<string, string | number | undefined>>;
 
@@ -26,15 +30,15 @@ export class ServerCalls {
     this.caller = new Caller(this.transport, retries, clock, new AbortController().signal);
   }
 
-  get(path: string, query: Query = {}): Promise<Json> {
+  get(path: string, query: Query, check: AnswerCheck): Promise<Json> {
     const search = new URLSearchParams();
     for (const [name, value] of Object.entries(query))
       if (value !== undefined) search.set(name, String(value));
-    return this.call('GET', search.size === 0 ? path : `${path}?${search}`);
+    return this.call({ method: 'GET', path: search.size === 0 ? path : `${path}?${search}` }, check);
   }
 
-  post(path: string, body: object): Promise<Json> {
-    return this.call('POST', path, JSON.stringify(body));
+  post(path: string, body: object, check: AnswerCheck): Promise<Json> {
+    return this.call({ method: 'POST', path, body: JSON.stringify(body) }, check);
   }
 
   /** Whatever it is. */
@@ -46,9 +50,12 @@ export class ServerCalls {
     return this.transport.close();
   }
 
-  private async call(method: string, path: string, body?: string): Promise<Json> {
+  private async call(request: SentRequest, check: AnswerCheck): Promise<Json> {
+    const { method, path, body } = request;
     const reply = await this.reply(method, path, body);
-    return successBody(reply, { method, path, ...(body !== undefined && { body }) });
+    const answer = successBody(reply, request);
+    check(reply, request);
+    return answer;
   }
 }
 

@@ -1,4 +1,4 @@
-import { successBody } from '../client/answers.js';
+import { malformed, successBody } from '../client/answers.js';
 import { type HoldfastError } from '../client/index.js';
 import { causeOf, isRecord, type Json, type Reply } from '../client/reply.js';
 import { isStranger, isUnreachable } from './failure.js';
@@ -21,7 +21,8 @@ export function serverState(url: string): Promise<ServerState> {
   return asking([url], async (calls) => {
     const reply = await calls.reply('GET', '/health/ready');
     try {
-      successBody(reply, undefined);
+      const { status } = successBody(reply, undefined);
+      if (status !== 'ok') throw malformed(reply, undefined);
       return { url, ready: true, message: 'is ready' };
     } catch (error) {
       const { code } = error as HoldfastError;

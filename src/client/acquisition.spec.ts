@@ -7,6 +7,7 @@ import { Caller } from './caller.js';
 import { Ears } from './ears.js';
 import { KeyTurns } from './key-turn.js';
 import { type LooseEnds } from './loose-ends.js';
+import { type Reply } from './reply.js';
 import { type LockRequest } from './requests.js';
 import { Retries } from './retries.js';
 import { Session } from './session.js';
@@ -16,9 +17,10 @@ import { type Waiting } from './waiting.js';
 const CLAIM_MS = 900;
 const TICKET_REVISION = 50;
 const QUEUED = { acquired: false, skip: false, position: 1, ticket: `${TICKET_REVISION}.0.k.n` };
+const GRANTED = { acquired: true, skip: false, token: 60 };
 const NEWS = { type: 'update', resource_id: 'r', node_id: 'n', session_id: 's', token: 60 };
 
-/** A client that has been told its place in the queue, and hears of its key by the stream alone. */
+/** A client that has been told its place in the queue, and hears of its key by the stream or a long poll. */
 async function queued({ leaseMs, claim = CLAIM_MS }: { leaseMs?: number; claim?: number | null } = {}) {
   const clock = new SimulatedClock();
   const sender = new ScriptedSender(clock);
@@ -26,6 +28,8 @@ async function queued({ leaseMs, claim = CLAIM_MS }: { leaseMs?: number; claim?:
   const session = new Session('s', 60_000, ',"node_id":"n"', 0);
   const retries = new Retries({ maxRetries: 0, retryIntervalMs: 1 }, 1);
   const turns = new KeyTurns();
+  let answerPoll!: (reply: Reply) => void;
+  const polled = new Promise<Reply>((resolve) => (answerPoll = resolve));
   const ears = new Ears(
     turns,
     () => undefined,
@@ -38,7 +42,7 @@ async function queued({ leaseMs, claim = CLAIM_MS }: { leaseMs?: number; claim?:
     locks: new Batcher('/lock', sender, retries, clock, signal),
     caller: new Caller(sender, retries, clock, signal),
     waiting: {
-      untilNews: async () => void (await turn.heard(signal)),
+      untilNews: () => Promise.race([polled, turn.heard(signal).then(() => undefined)]),
     } as unknown as Waiting,
     looseEnds: { giveUp: (_: Session, what: unknown) => givenUp.push(what) } as unknown as LooseEnds,
   } satisfies AcquisitionParts;
@@ -53,7 +57,11 @@ async function queued({ leaseMs, claim = CLAIM_MS }: { leaseMs?: number; claim?:
     ears.event(session, name, { ...NEWS, ...data });
     await settled();
   };
-  return { clock, sender, ears, session, result, tell, givenUp };
+  const poll = async (reply: Partial<Reply>) => {
+    answerPoll(reply as Reply);
+    await settled();
+  };
+  return { clock, sender, ears, session, result, tell, poll, givenUp };
 }
 
 describe('a lock that is handed over', () => {
@@ -136,4 +144,16 @@ describe('a lock that is handed over', () => {
       expect(sender.sent).toHaveLength(2);
     }
   });
+});
+
+it('a lease that was granted to a long poll counts from asking again, not from when the poll was sent', async () => {
+  const { clock, sender, result, poll } = await queued({ leaseMs: 5000 });
+  await clock.advance(15_000);
+  await poll({ sentAtMs: 0, ms: 15_000, status: 200, body: { ...GRANTED, lease_ms: 5000 } });
+  expect(sender.sent).toHaveLength(2);
+  sender.last.answer(200, { ...GRANTED, lease_ms: 5000 });
+  const { hold } = await result;
+  expect(hold!.isLost).toBe(false);
+  await clock.advance(4500);
+  expect(hold!.isLost).toBe(true);
 });

@@ -77,6 +77,7 @@ export class Acquisition {
     for (let lost = 0; ; lost++) {
       if (this.end.aborted) throw this.end.reason;
       const session = reply ? this.session! : (sessions.current ?? (await sessions.open()));
+      if (this.end.aborted) throw this.end.reason;
       this.session = session;
       const body = lockBody(this.request, session.identity, this.ticket);
       const answered = reply ?? (await this.send(body));
@@ -84,10 +85,13 @@ export class Acquisition {
         sessions.lost(session);
       } else {
         this.sentAtMs = answered.sentAtMs;
-        const answer = readLock(answered, { method: 'POST', path: '/lock', body });
-        if (answer.kind === 'gone' && !reply) throw malformed(answered, undefined);
+        const asked = { method: 'POST', path: '/lock', body };
+        const answer = readLock(answered, asked);
+        if (answer.kind === 'gone' && !reply) throw malformed(answered, asked);
         if (answer.kind !== 'acquired') return answer;
-        if (sessions.current === session) {
+        // A lease began at an unknown time while the long poll waited; asking again begins it anew.
+        const isDated = !reply || answer.leaseMs === 0;
+        if (isDated && sessions.current === session) {
           const hold = this.granted(answer.token, session);
           if (answer.leaseMs > 0) hold.leaseFrom(answered.sentAtMs, answer.leaseMs);
           return answer;

@@ -135,6 +135,19 @@ describe('a batcher', () => {
     expect((await call).status).toBe(503);
   });
 
+  it('does not try again what nobody wants any more when the pause is over', async () => {
+    const { clock, sender, batcher } = scene();
+    const left = new AbortController();
+    const calls = [batcher.call('1', left.signal), batcher.call('2')];
+    await settled();
+    sender.last.answer(503);
+    await settled();
+    left.abort();
+    await clock.advance(1000);
+    expect((await calls[0])!.status).toBe(503);
+    expect(sender.last).toMatchObject({ path: '/lock', body: '2' });
+  });
+
   it('rejects what is left when the client is closed, also in the middle of a pause', async () => {
     const { sender, batcher, closer } = scene();
     const call = batcher.call('1');

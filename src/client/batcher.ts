@@ -117,7 +117,7 @@ export class Batcher {
       return undefined;
     }
     call.earlier = [...earlier, attemptOf(reply)];
-    return { call, delayMs };
+    return { call, delayMs, reply };
   }
 
   /** What travelled together and failed travels together again. */
@@ -126,14 +126,21 @@ export class Batcher {
     for (const one of due) if (one && one.delayMs > longestMs) longestMs = one.delayMs;
     if (longestMs < 0) return;
     void pause(this.clock, longestMs, this.closing).then(() => {
-      for (const one of due) if (one) this.gather(one.call);
+      for (const one of due) if (one) this.tryAgain(one);
     });
+  }
+
+  private tryAgain({ call, reply }: Due): void {
+    if (call.wanted?.aborted && !this.closing.aborted) call.resolve(reply);
+    else this.gather(call);
   }
 }
 
 interface Due {
   readonly call: Call;
   readonly delayMs: number;
+  /** What it was answered with. */
+  readonly reply: Reply;
 }
 
 const NONE: readonly Attempt[] = [];

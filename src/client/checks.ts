@@ -1,4 +1,5 @@
 import { BadRequestError } from './errors.js';
+import { HeldLock } from './hold.js';
 import { type Key } from './key.js';
 import { type LockOptions, type LockRequest, type Outcome } from './requests.js';
 
@@ -10,7 +11,15 @@ import { type LockOptions, type LockRequest, type Outcome } from './requests.js'
 export function checkKey(key: Key): void {
   check(isObject(key), 'A key is an object with type and resourceId.');
   check(typeof key.type === 'string', 'type must be text.');
-  check(typeof key.resourceId === 'string', 'resourceId must be text.');
+  checkResource(key.resourceId);
+}
+
+export function checkResource(resourceId: string): void {
+  check(typeof resourceId === 'string', 'resourceId must be text.');
+}
+
+export function checkHold(hold: unknown): void {
+  check(hold instanceof HeldLock, 'Only a hold that a client gave can be renewed.');
 }
 
 export function checkRequest(request: LockRequest): void {

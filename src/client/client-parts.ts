@@ -37,8 +37,8 @@ export class ClientParts {
     const transport = new Transport(serverUrls, settings.requestTimeoutMs, clock);
     const retries = new Retries(settings, serverUrls.length);
     const caller = new Caller(transport, retries, clock, closing);
-    const lost = (session: Session) => this.sessions.lost(session);
-    const ears = new Ears(this.turns, lost, (hold) => void loseIfGone(hold, caller));
+    const refused = (session: Session) => void this.sessions.renew(session);
+    const ears = new Ears(this.turns, refused, (hold) => void loseIfGone(hold, caller));
     this.locks = new Batcher('/lock', transport, retries, clock, closing);
     this.unlocks = new Batcher('/unlock', transport, retries, clock, closing);
     this.renewals = new Batcher('/lock/renew', transport, retries, clock, closing);

@@ -10,7 +10,7 @@ import { type StreamListener } from './session-stream.js';
 export class Ears implements StreamListener {
   constructor(
     private readonly turns: KeyTurns,
-    readonly sessionNotFound: (session: Session) => void,
+    readonly refused: (session: Session) => void,
     private readonly doubt: (hold: HeldLock) => void,
   ) {}
 

@@ -1,7 +1,15 @@
 import { Acquisition, leavesNothing, type Obtained } from './acquisition.js';
 import { readRenewal, readStatus, readUnlock, successBody } from './answers.js';
 import { identityOf, keyBody, renewBody, unlockBody } from './bodies.js';
-import { checkDuration, checkKey, checkOptions, checkOutcome, checkRequest, checkTicket } from './checks.js';
+import {
+  checkDuration,
+  checkHold,
+  checkKey,
+  checkOptions,
+  checkOutcome,
+  checkRequest,
+  checkTicket,
+} from './checks.js';
 import { ClientParts } from './client-parts.js';
 import { HoldfastError, HoldLostError, RefusedError, WaitTimeoutError } from './errors.js';
 import { HeldLock, type Hold } from './hold.js';
@@ -113,6 +121,7 @@ export class LockClient implements AsyncDisposable {
 
   /** Extends the lease of a hold that was asked for with `leaseMs`. The session needs no help. */
   async renew(held: Hold, leaseMs?: number): Promise<void> {
+    checkHold(held);
     checkDuration('leaseMs', leaseMs);
     const hold = held as HeldLock;
     if (hold.isLost) throw hold.lossError;

@@ -1,5 +1,6 @@
 import { readCount, readReferences } from './answers.js';
 import { type Caller } from './caller.js';
+import { checkResource } from './checks.js';
 import { type References } from './requests.js';
 
 /** Who uses what: `client.refs`. */
@@ -10,6 +11,7 @@ export class ReferenceCalls {
   ) {}
 
   async get(resourceId: string): Promise<References> {
+    checkResource(resourceId);
     const path = `/refcounts?resource_id=${encodeURIComponent(resourceId)}`;
     return readReferences(await this.caller.call('GET', path), { method: 'GET', path });
   }
@@ -25,6 +27,7 @@ export class ReferenceCalls {
   }
 
   private async change(path: string, resourceId: string, nodeId: string): Promise<number> {
+    checkResource(resourceId);
     const body = JSON.stringify({ resource_id: resourceId, node_id: nodeId });
     return readCount(await this.caller.call('POST', path, body), { method: 'POST', path, body });
   }

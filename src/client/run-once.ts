@@ -65,6 +65,7 @@ export class Runner {
     deserted.addEventListener('abort', interrupt, { once: true });
     let value: T;
     try {
+      deserted.throwIfAborted();
       value = await work(hold);
     } catch (error) {
       await this.reportFailure(hold, error);

@@ -7,6 +7,7 @@ import { HeldLock } from './hold.js';
 import { Retries } from './retries.js';
 import { SessionKeeper } from './session-keeper.js';
 
+const SERVERS = [new URL('http://a'), new URL('http://b')];
 const TTL_MS = 9000;
 const OPENED = { session_id: 's', ttl_ms: TTL_MS };
 
@@ -16,7 +17,7 @@ async function scene(delayMs = 0, stopWithinMs = 0) {
   const retries = new Retries({ maxRetries: 3, retryIntervalMs: 1000 }, 1);
   const caller = new Caller(sender, retries, clock, new AbortController().signal);
   const listener = { renewed: vi.fn(), lost: vi.fn() };
-  const settings = { nodeId: 'n1', sessionTtlMs: undefined, stopWithinMs, clock };
+  const settings = { serverUrls: SERVERS, nodeId: 'n1', sessionTtlMs: undefined, stopWithinMs, clock };
   const keeper = new SessionKeeper(settings, caller, sender, listener);
   const opening = keeper.open();
   await settled();
@@ -38,7 +39,7 @@ describe('the session of a client', () => {
       clock,
       new AbortController().signal,
     );
-    const settings = { nodeId: 'n1', sessionTtlMs: 5000, clock };
+    const settings = { serverUrls: SERVERS, nodeId: 'n1', sessionTtlMs: 5000, clock };
     const keeper = new SessionKeeper(settings, caller, sender, { renewed: vi.fn(), lost: vi.fn() });
     expect(keeper.current).toBeUndefined();
     const opening = [keeper.open(), keeper.open()];
@@ -193,7 +194,7 @@ describe('a session that is being opened', () => {
     const sender = new ScriptedSender(clock);
     const retries = new Retries({ maxRetries: 3, retryIntervalMs: 1000 }, 1);
     const caller = new Caller(sender, retries, clock, new AbortController().signal);
-    const settings = { nodeId: 'n1', sessionTtlMs: undefined, stopWithinMs, clock };
+    const settings = { serverUrls: SERVERS, nodeId: 'n1', sessionTtlMs: undefined, stopWithinMs, clock };
     const keeper = new SessionKeeper(settings, caller, sender, { renewed: vi.fn(), lost: vi.fn() });
     return { clock, sender, keeper };
   }
@@ -232,6 +233,25 @@ describe('a session that is being opened', () => {
     await settled();
     expect(sender.last).toMatchObject({ method: 'DELETE', path: '/sessions/s' });
   });
+});
+
+it('a session that cannot be ended when the client is closed is tried at each server once', async () => {
+  const { sender, keeper } = await scene();
+  const before = sender.sent.length;
+  let isClosed = false;
+  void keeper.close().then(() => (isClosed = true));
+  await settled();
+  sender.last.answer(503);
+  await settled();
+  expect(isClosed).toBe(false);
+  sender.last.answer(0);
+  await settled();
+  const tries = sender.sent.slice(before);
+  expect(tries.map(({ method, options }) => [method, options.timeoutMs])).toEqual([
+    ['DELETE', 2500],
+    ['DELETE', 2500],
+  ]);
+  expect(isClosed).toBe(true);
 });
 
 describe('a hold', () => {

@@ -3,11 +3,12 @@ import { identityOf } from './bodies.js';
 import { type Caller } from './caller.js';
 import { type CancelTimer, type Clock } from './clock.js';
 import { BadRequestError, ClosedError } from './errors.js';
-import { codeOf } from './reply.js';
+import { codeOf, isRetriable } from './reply.js';
 import { onceStopped, Session } from './session.js';
 import { type Sender } from './transport.js';
 
 export interface SessionSettings {
+  readonly serverUrls: readonly URL[];
   readonly nodeId: string;
   readonly sessionTtlMs: number | undefined;
   readonly stopWithinMs?: number;
@@ -68,6 +69,17 @@ export class SessionKeeper {
     return Promise.race([this.opening, this.closed]);
   }
 
+  /** Tells, too, whether the server still knows it. */
+  async renew(session: Session): Promise<void> {
+    const timeoutMs = session.ttlMs * RENEW_AFTER;
+    const reply = await this.transport.send('POST', `${pathOf(session)}/renew`, '{}', { timeoutMs });
+    if (this.current !== session) return;
+    if (codeOf(reply) === 'SESSION_NOT_FOUND') return this.lost(session);
+    if (reply.status !== 200 || !session.renewedBy(reply.sentAtMs)) return;
+    this.schedule(session, reply.sentAtMs);
+    this.listener.renewed(session);
+  }
+
   /** The server does not know it any more. */
   lost(session: Session, why = 'the server has ended the session'): void {
     if (this.session !== session) return;
@@ -84,7 +96,17 @@ export class SessionKeeper {
     const session = this.session ?? (await this.opened());
     if (!session) return;
     this.lost(session, 'the client was closed');
-    await this.transport.send('DELETE', pathOf(session), undefined, { timeoutMs: CLOSE_WITHIN_MS });
+    await this.endSoon(session);
+  }
+
+  /** Each server is asked once until one can do it: somebody waits for this. */
+  private async endSoon(session: Session): Promise<void> {
+    const { length } = this.settings.serverUrls;
+    const timeoutMs = CLOSE_WITHIN_MS / length;
+    for (let tries = 0; tries < length; tries++) {
+      const reply = await this.transport.send('DELETE', pathOf(session), undefined, { timeoutMs });
+      if (!isRetriable(reply)) return;
+    }
   }
 
   /** The session that is being opened, if it is in time. */
@@ -135,16 +157,6 @@ export class SessionKeeper {
   private keepRenewing(session: Session): void {
     this.after(session.ttlMs * TRY_EVERY, () => this.keepRenewing(session));
     void this.renew(session);
-  }
-
-  private async renew(session: Session): Promise<void> {
-    const timeoutMs = session.ttlMs * RENEW_AFTER;
-    const reply = await this.transport.send('POST', `${pathOf(session)}/renew`, '{}', { timeoutMs });
-    if (this.current !== session) return;
-    if (codeOf(reply) === 'SESSION_NOT_FOUND') return this.lost(session);
-    if (reply.status !== 200 || !session.renewedBy(reply.sentAtMs)) return;
-    this.schedule(session, reply.sentAtMs);
-    this.listener.renewed(session);
   }
 
   /** It may be alive on the server, with all it holds: it is ended there, or ends by itself for want of renewals. */

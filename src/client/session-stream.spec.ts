@@ -10,7 +10,7 @@ function scene() {
   const clock = new SimulatedClock();
   const handlers: Dispatcher.DispatchHandler[] = [];
   const controller = { abort: vi.fn() } as unknown as Dispatcher.DispatchController;
-  const listener = { snapshot: vi.fn(), event: vi.fn(), down: vi.fn(), sessionNotFound: vi.fn() };
+  const listener = { snapshot: vi.fn(), event: vi.fn(), down: vi.fn(), refused: vi.fn() };
   const opener = {
     open: (_path: string, handler: Dispatcher.DispatchHandler) => {
       handlers.push(handler);
@@ -96,12 +96,16 @@ describe('the stream of a session', () => {
     expect(await heard).toBe(false);
   });
 
-  it('of a session that the server does not know says so', async () => {
-    const { stream, head, listener } = scene();
+  it('that is refused says so, and is left alone while the session lasts', async () => {
+    const { stream, handlers, head, listener } = scene();
     const heard = stream.isHeard(session);
     head(403, 'application/json');
     expect(await heard).toBe(false);
-    expect(listener.sessionNotFound).toHaveBeenCalledWith(session);
+    expect(listener.refused).toHaveBeenCalledWith(session);
+    expect(await stream.isHeard(session)).toBe(false);
+    stream.close();
+    void stream.isHeard(new Session('next', 60_000, '', 0));
+    expect(handlers).toHaveLength(2);
   });
 
   it('of another session takes its place', async () => {

@@ -25,8 +25,8 @@ export interface StreamListener {
   event(session: Session, name: string, data: Json): void;
   /** Nothing will be heard until the stream is open again. */
   down(): void;
-  /** The server does not know the session. */
-  sessionNotFound(session: Session): void;
+  /** The server does not know the session, or something on the way forbids streams. */
+  refused(session: Session): void;
 }
 
 /** The session's event stream: opened when somebody needs it, watched for silence, and opened again when needed again. */
@@ -43,15 +43,17 @@ export class SessionStream {
 
   /** Whether what happens to the session is being heard. Opens the stream unless it has just failed. */
   isHeard(session: Session): Promise<boolean> {
-    if (this.connection?.session !== session) this.close();
+    if (this.connection && this.connection.session !== session) this.close();
     if (!this.connection && this.clock.monotonicMs() < this.notBeforeMs) return Promise.resolve(false);
     this.connection ??= this.open(session);
     return this.connection.isLive;
   }
 
+  /** What kept it from being heard may have ended with its session. */
   close(): void {
     this.connection?.end();
     this.connection = undefined;
+    this.notBeforeMs = -Infinity;
   }
 
   private open(session: Session): Connection {
@@ -115,9 +117,9 @@ class Connection implements Dispatcher.DispatchHandler {
     status: number,
     headers: Record<string, string | string[] | undefined>,
   ): void {
-    if (status === 403) this.listener.sessionNotFound(this.session);
     const isStream = String(headers['content-type']).startsWith('text/event-stream');
-    if (status !== 200 || !isStream) this.down(status === 403 ? 0 : AFTER_SILENCE_MS);
+    if (status !== 200 || !isStream) this.down(AFTER_SILENCE_MS);
+    if (status === 403) this.listener.refused(this.session);
   }
 
   onResponseData(_controller: Controller, chunk: Buffer): void {

@@ -3,7 +3,7 @@ import { keyBody, lockBody } from './bodies.js';
 import { type Caller } from './caller.js';
 import { type Clock, pause } from './clock.js';
 import { type KeyTurn } from './key-turn.js';
-import { type Reply } from './reply.js';
+import { isRecord, type Reply } from './reply.js';
 import { type LockRequest } from './requests.js';
 import { type Session } from './session.js';
 import { type SessionStream } from './session-stream.js';
@@ -59,14 +59,19 @@ export class Waiting {
     return undefined;
   }
 
-  /** A wait whose long poll broke has left the queue: it is asked again with its ticket. */
+  /**
+   * A wait whose long poll broke may have left the queue: it is asked again with its ticket. One that is refused for its
+   * length (`MAX_WAIT_MS`) or frequency is as good as broken, and so is one that is answered with no news at once: asking
+   * again without a pause would never end.
+   */
   private async longPoll({ request, session, ticket, end }: Wait): Promise<Reply | undefined> {
     const body = lockBody(request, session.identity, ticket, LONG_POLL_MS);
     const timeoutMs = LONG_POLL_MS + LONG_POLL_GRACE_MS;
     const reply = await this.transport.send('POST', '/lock', body, { timeoutMs, signal: end, isLong: true });
-    if (end.aborted || (reply.status !== 0 && reply.status < 500)) return reply;
-    this.longPollsAgainMs = this.clock.monotonicMs() + AFTER_BROKEN_POLL_MS;
-    return undefined;
+    if (end.aborted || isNews(reply)) return reply;
+    const isInTime = reply.status === 200 && reply.ms >= POLL_INTERVAL_MS;
+    if (!isInTime) this.longPollsAgainMs = this.clock.monotonicMs() + AFTER_BROKEN_POLL_MS;
+    return reply.status === 200 ? reply : undefined;
   }
 
   private async isStillQueued({ request, session, ticket, end }: Wait): Promise<boolean> {
@@ -75,4 +80,10 @@ export class Waiting {
     const reply = await this.caller.call('POST', '/lock/status', body, { signal: end });
     return readStatus(reply, asked).position !== undefined;
   }
+}
+
+/** Granted, skipped or refused. */
+function isNews({ status, body }: Reply): boolean {
+  if (status !== 200 || !isRecord(body)) return status === 403;
+  return body['acquired'] !== false || body['skip'] !== false;
 }

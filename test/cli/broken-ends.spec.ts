@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { fakeServer } from '../client/setup.js';
 import { type FakeAnswer } from '../support/fake-server.js';
-import { TestServer } from '../support/server-bootstrap.js';
-import { holdfast, start } from './setup.js';
+import { TestServer, until } from '../support/server-bootstrap.js';
+import { holdfast, SLOW_MS, start } from './setup.js';
 
 const KEY = ['--type', 'update', '--resource', 'site'];
 const FAILING = ['--', 'sh', '-c', 'exit 3'];
@@ -30,6 +30,9 @@ describe('holdfast watch', () => {
     ['a page', { headers: { 'content-type': 'text/html' }, body: '<html>' }],
     ['a stream of something else', { headers: STREAM, body: 'data: hello\n\n' }],
     ['a stream of nothing', { headers: STREAM, body: '' }],
+    ['a stream of numbers', { headers: STREAM, body: 'data: 5\n\n' }],
+    ['a stream that begins otherwise', { headers: STREAM, body: 'event: granted\ndata: {}\n\n' }],
+    ['an odd snapshot', { headers: STREAM, body: 'event: snapshot\ndata: {"locks":[null]}\n\n' }],
   ])('says that %s is not Holdfast', async (_name, answer) => {
     const server = await fakeServer(() => answer);
     const { code, stderr } = await holdfast(server, 'watch');
@@ -54,6 +57,20 @@ it.each([404, 501])('says that a server that answers %i in its own way is not Ho
   expect(stderr).toContain('name another with --server');
 });
 
+it.each([
+  [['status']],
+  [['status', ...KEY]],
+  [['locks']],
+  [['refs', 'show', '--resource', 'site']],
+  [['refs', 'add', '--resource', 'site']],
+  [['release', ...KEY, '--force', '--yes']],
+])('%j does not take any object for an answer', async (args) => {
+  const server = await fakeServer(() => ({ body: { locks: [null], nodes: [null], count: 'x' } }));
+  const { code, stdout, stderr } = await holdfast(server, ...args);
+  expect({ code, stdout }).toEqual({ code: 69, stdout: '' });
+  expect(stderr).toContain('not Holdfast');
+});
+
 it('a server may be named with any number of slashes at its end', async () => {
   const server = await TestServer.start();
   const { code } = await holdfast({ url: `${server.url}///` }, 'status');
@@ -67,4 +84,20 @@ it('run --wait 0 does not wait, and leaves no trace', async () => {
   expect({ code, stdout }).toEqual({ code: 75, stdout: '' });
   expect(stderr).toMatch(/^update site is held by n1 for \d+ s: --wait 0 does not queue for it\.\n$/);
   expect((await server.get('/locks')).body.locks).toMatchObject([{ held: true, queue_length: 0 }]);
+});
+
+it('an error in which somebody steers the terminal is shown, not obeyed', async () => {
+  const server = await TestServer.start();
+  const key = { type: 'update', resource_id: 'site' };
+  const watch = start(server, ['watch']);
+  await until(() => watch.stderr.includes('Watching'), SLOW_MS);
+  await server.post('/lock', { ...key, node_id: 'n1' });
+  const error = '\x1b]0;gotcha\x07\nforged';
+  await server.post('/unlock', { ...key, node_id: 'n1', error, fatal: true });
+  await watch.untilPrints('forged');
+  const { stdout } = await holdfast(server, 'status', ...KEY);
+  for (const text of [watch.stdout, stdout]) {
+    expect(text).toContain('\\u001b]0;gotcha\\u0007\\u000aforged');
+    expect(text).not.toMatch(/[^\P{Cc}\n]/u);
+  }
 });

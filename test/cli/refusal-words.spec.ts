@@ -61,6 +61,7 @@ describe('what the server refuses', () => {
 
 describe('holdfast release, when the lock passes on between looking and taking', () => {
   const HOLDER = { node_id: 'n1', acquired_at: new Date().toISOString(), token: 7 };
+  const STATUS = { acquired: false, completed: false, success: false, held: true, queue_length: 0 };
   const ARGS = ['release', '--type', 'update', '--resource', 'site', '--force', '--yes'];
 
   it.each([
@@ -69,7 +70,7 @@ describe('holdfast release, when the lock passes on between looking and taking',
   ] as const)('says so after %s', async (code, words) => {
     const body = refusalBody({ kind: 'refused', code, error: FACTS[code] });
     const server = await fakeServer(({ method }) =>
-      method === 'GET' ? { body: { holder: HOLDER } } : { status: 403, body },
+      method === 'GET' ? { body: { ...STATUS, holder: HOLDER } } : { status: 403, body },
     );
     const { code: exit, stderr } = await holdfast(server, ...ARGS);
     expect(exit).toBe(1);

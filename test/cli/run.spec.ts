@@ -1,6 +1,8 @@
+import { writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { TestServer, until } from '../support/server-bootstrap.js';
 import { type SseReader } from '../support/server-sse.js';
+import { fakeServer, proxyOf } from '../client/setup.js';
 import { Diary, holdfast, json, NOWHERE, SLOW_MS, start } from './setup.js';
 
 const KEY = ['--type', 'update', '--resource', 'site'];
@@ -138,6 +140,35 @@ describe('holdfast run', () => {
     run.child.kill('SIGINT');
     expect(await run.finished).toMatchObject({ code: 130, stdout: '' });
     expect((await firstLock(server))?.queue_length).toBe(0);
+  });
+
+  it('can be interrupted while it reports to a server that does not answer', async () => {
+    const server = await TestServer.start();
+    const proxy = await proxyOf(server);
+    const diary = new Diary();
+    const script = `echo ready; until [ -s '${diary.path}' ]; do sleep 0.05; done`;
+    const run = start(proxy, ['run', ...KEY, '--', 'sh', '-c', script]);
+    await run.untilPrints('ready');
+    proxy.modeOf = () => 'half-open';
+    proxy.freeze();
+    const before = proxy.requests.length;
+    writeFileSync(diary.path, 'go');
+    await until(() => proxy.requests.slice(before).some((line) => line.startsWith('POST /unlock')), SLOW_MS);
+    run.child.kill('SIGINT');
+    const { code, stderr } = await run.finished;
+    expect(code).toBe(130);
+    expect(stderr).toBe(
+      'The command succeeded, but that could not be reported.\n' +
+        'Interrupted by SIGINT before the outcome of the command was reported.\n',
+    );
+  });
+
+  it('does not wait long for who did what it skips', async () => {
+    const server = await fakeServer(({ path }) =>
+      path === '/lock' ? { body: { acquired: false, skip: true, message: 'done already' } } : undefined,
+    );
+    const run = await holdfast(server, 'run', ...PULL, '--on-skip', '3', '--', 'true');
+    expect(run).toMatchObject({ code: 3, stderr: 'Skipped pull layer: done already\n' });
   });
 
   it('hands over to the next when the command fails', async () => {

@@ -68,7 +68,7 @@ export const NOWHERE = { url: 'http://127.0.0.1:1' };
 /** What several processes did, in the order in which they did it. */
 export class Diary {
   private readonly directory = temporaryDirectory();
-  private readonly path = join(this.directory, 'diary');
+  readonly path = join(this.directory, 'diary');
 
   constructor() {
     onTestFinished(() => rmSync(this.directory, { recursive: true, force: true }));

@@ -10,6 +10,8 @@ describe('holdfast', () => {
     [['frobnicate']],
     [['run', '--type', 'pull', '--', 'true']],
     [['run', ...KEY]],
+    [['run', ...KEY, '--node', '', '--', 'true']],
+    [['containerd-plugin', '--address', 'a', '--root', 'b', '--node', 'n'.repeat(257)]],
     [['run', ...KEY, '--on-skip', '256', '--', 'true']],
     [['run', ...KEY, '--kill-after', '500', '--session-ttl', '2000', '--', 'true']],
     [['status', '--server', 'ftp://x']],

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { ClosedError } from '../../src/client/index.js';
+import { GRANTED } from '../support/fake-server.js';
 import { TestServer, until } from '../support/server-bootstrap.js';
-import { clientOf, KEY, locksOf, proxyOf, untilEmpty, untilQueued } from './setup.js';
+import { clientOf, fakeServer, KEY, locksOf, proxyOf, untilEmpty, untilQueued } from './setup.js';
 
 const REASON = new Error('enough');
 
@@ -13,6 +14,19 @@ describe('an abort', () => {
     await expect(clientOf(proxy).lock(KEY, { signal: AbortSignal.abort(REASON) })).rejects.toBe(REASON);
     await sleep(20);
     expect(proxy.requests).toEqual([]);
+  });
+
+  it('while a session is being opened asks for nothing', async () => {
+    const aborter = new AbortController();
+    const server = await fakeServer(({ path }) => {
+      if (path === '/sessions') aborter.abort(REASON);
+      return path.startsWith('/lock') ? { body: GRANTED } : undefined;
+    });
+    const client = clientOf(server);
+    await expect(client.lock(KEY, { signal: aborter.signal })).rejects.toBe(REASON);
+    await client.lock({ ...KEY, resourceId: 'another' });
+    const asked = server.requests.filter(({ path }) => path.startsWith('/lock'));
+    expect(asked).toMatchObject([{ body: { resource_id: 'another' } }]);
   });
 
   it('while waiting leaves the queue', async () => {

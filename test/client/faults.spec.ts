@@ -10,6 +10,7 @@ import {
 } from '../../src/client/index.js';
 import { type FakeAnswer, GRANTED, SESSION } from '../support/fake-server.js';
 import { SimulatedClock } from '../support/simulated-clock.js';
+import { until } from '../support/server-bootstrap.js';
 import { clientOf, fakeServer, KEY } from './setup.js';
 
 const DONE = { success: true } as const;
@@ -145,6 +146,7 @@ describe('an answer that is not Holdfast’s', () => {
     const { error, acquired } = await clientOf(server).lock(KEY);
     expect(acquired).toBe(false);
     expect(error).toBeInstanceOf(ProtocolError);
+    expect(error!.request).toMatchObject({ method: 'POST', path: '/lock' });
   });
 
   it.each(answers.slice(0, 6))('(%s) to a batch is a ProtocolError for each', async (_name, answer) => {
@@ -216,6 +218,21 @@ describe('an answer that is not Holdfast’s', () => {
     });
     expect((await clientOf(server).lock(KEY)).acquired).toBe(true);
   });
+});
+
+it('a proxy that forbids streams ends neither the session nor what it holds', async () => {
+  const server = await fakeServer(({ path, body }) => {
+    if (path.includes('/events')) return { status: 403, body: '<html>' };
+    if (path !== '/lock' || body.wait_ms) return undefined;
+    return { body: body.resource_id === 'free' ? GRANTED : QUEUED };
+  });
+  const client = clientOf(server);
+  const { hold } = await client.lock({ ...KEY, resourceId: 'free' });
+  void client.lock(KEY);
+  await until(() => server.to('/lock').some(({ body }) => body.wait_ms > 0));
+  await until(() => server.to('/sessions/s-1/renew').length === 1);
+  expect(hold!.isLost).toBe(false);
+  expect(server.to('/sessions')).toHaveLength(1);
 });
 
 describe('the unlock of a success', () => {
@@ -431,6 +448,20 @@ describe('what a caller without types does', () => {
     const client = clientOf({ url: 'http://127.0.0.1:1' });
     expect((await client.lock(KEY, null as never)).error).toBeInstanceOf(BadRequestError);
     await expect(client.runOnce(KEY, () => 1, null as never)).rejects.toBeInstanceOf(BadRequestError);
+  });
+
+  it('asking for the users of nothing asks nobody, and does not count none', async () => {
+    const server = await granting();
+    const { refs } = clientOf(server);
+    for (const call of ['get', 'add', 'release'] as const)
+      await expect(refs[call](undefined as never)).rejects.toBeInstanceOf(BadRequestError);
+    expect(server.requests).toEqual([]);
+  });
+
+  it('renewing what is no hold is refused', async () => {
+    const client = clientOf({ url: 'http://127.0.0.1:1' });
+    for (const held of [KEY, undefined])
+      await expect(client.renew(held as never)).rejects.toBeInstanceOf(BadRequestError);
   });
 
   it('a time to live that is no number is a TypeError', () => {

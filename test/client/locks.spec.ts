@@ -141,6 +141,16 @@ describe('LockClient', () => {
     expect(await locksOf(server)).toMatchObject([{ resource_id: 'third', queue_length: 0 }]);
   });
 
+  it('gives up everything when it is closed although the server that it used last is gone', async () => {
+    const server = await TestServer.start();
+    const [first, second] = [await proxyOf(server), await proxyOf(server)];
+    const client = clientOf(first, 'n1', { serverUrls: [first.url, second.url] });
+    await client.lock(KEY);
+    first.close();
+    await client.close();
+    expect(await locksOf(server)).toEqual([]);
+  });
+
   it('is closed by `await using`', async () => {
     const server = await TestServer.start();
     {

@@ -25,7 +25,7 @@ describe('holdfast containerd-plugin', () => {
     ['no socket', ['containerd-plugin', '--root', root], "'--address <path>' not specified"],
     ['no directory', ['containerd-plugin', '--address', address], "'--root <directory>' not specified"],
     ['an unknown way out', [...args, '--when-unreachable', 'panic'], 'proceed, fail'],
-    ['no node', [...args, '--node', ''], '--node must have 1 to 256 characters'],
+    ['no node', [...args, '--node', ''], 'It must have 1 to 256 characters'],
     ['no server', [...args, '--server', 'nowhere'], 'is not like http://'],
   ])('refuses %s', async (_, wrong, sentence) => {
     const { code, stderr } = await holdfast(server, ...wrong);

@@ -1,6 +1,5 @@
 import { type Command, Option } from 'commander';
 import { DEFAULT_SERVER, serverCommand, type ServerOptions, withNode } from '../command.js';
-import { UsageError } from '../failure.js';
 import { note, print, printJson } from '../output.js';
 
 interface PluginCommandOptions extends ServerOptions {
@@ -37,7 +36,6 @@ export function containerdPluginCommand(): Command {
 
 async function containerdPlugin(options: PluginCommandOptions): Promise<void> {
   const { address, root, node, server, whenUnreachable, containerdConfig, json } = options;
-  if (node.length > 256 || node === '') throw new UsageError('--node must have 1 to 256 characters.');
   const { ContainerdPlugin, configWarnings } = await import('../../containerd/index.js');
   for (const warning of await configWarnings(containerdConfig, address)) note(`Warning: ${warning}`);
   const plugin = await ContainerdPlugin.start({

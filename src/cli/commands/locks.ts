@@ -1,6 +1,6 @@
 import { type Command } from 'commander';
 import { integer, serverCommand, type ServerOptions } from '../command.js';
-import { type LockRow, lockRows } from '../lock-row.js';
+import { checkLocks, type LockRow, lockRows } from '../lock-row.js';
 import { note, painter, print, printJson, table } from '../output.js';
 import { asking } from '../server-calls.js';
 import { duration, since } from '../times.js';
@@ -31,7 +31,7 @@ export function locksCommand(): Command {
 
 async function locks({ server, json, type, resource, node, limit }: LocksOptions): Promise<void> {
   const query = { type, resource_id: resource, node_id: node, limit };
-  const page = await asking(server, (calls) => calls.get('/locks', query));
+  const page = await asking(server, (calls) => calls.get('/locks', query, checkLocks));
   if (json) return printJson(page);
   const rows = lockRows(page);
   if (rows.length === 0) return print('Nothing is held or awaited.');

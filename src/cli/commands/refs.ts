@@ -1,7 +1,8 @@
 import { Command } from 'commander';
+import { readCount, readReferences } from '../../client/answers.js';
 import { type Json } from '../../client/reply.js';
 import { serverCommand, type ServerOptions, withExamples, withNode } from '../command.js';
-import { facts, print, printJson } from '../output.js';
+import { facts, legible, print, printJson } from '../output.js';
 import { asking } from '../server-calls.js';
 
 interface ResourceOptions extends ServerOptions {
@@ -39,10 +40,11 @@ function changeCommand(name: 'add' | 'release', description: string): Command {
 }
 
 async function show({ server, json, resource }: ResourceOptions): Promise<void> {
-  const answer = await asking(server, (calls) => calls.get('/refcounts', { resource_id: resource }));
+  const query = { resource_id: resource };
+  const answer = await asking(server, (calls) => calls.get('/refcounts', query, readReferences));
   if (json) return printJson(answer);
   const nodes = usersIn(answer);
-  print(users(resource, nodes.length));
+  print(legible(users(resource, nodes.length)));
   if (nodes.length > 0)
     print(facts(nodes.map(({ node_id: node, since }) => [node, since ? `since ${since}` : ''])));
 }
@@ -52,11 +54,13 @@ async function change(name: 'add' | 'release', options: ReferenceOptions): Promi
   const { server, json, resource, node } = options;
   const body = { resource_id: resource, node_id: node };
   await asking(server, async (calls) => {
-    const before = usersIn(await calls.get('/refcounts', { resource_id: resource }));
+    const before = usersIn(await calls.get('/refcounts', { resource_id: resource }, readReferences));
     const wasCounted = before.some(({ node_id: user }) => user === node);
-    const answer = await calls.post(`/refcounts/${name}`, body);
+    const answer = await calls.post(`/refcounts/${name}`, body, readCount);
     if (json) printJson({ ...answer, was_counted: wasCounted });
-    else print(`${node} ${became(name, wasCounted)}\n${users(resource, Number(answer['count']))}`);
+    else
+      for (const line of [`${node} ${became(name, wasCounted)}`, users(resource, Number(answer['count']))])
+        print(legible(line));
   });
 }
 

@@ -1,8 +1,9 @@
 import { createInterface } from 'node:readline/promises';
 import { type Command } from 'commander';
+import { readStatus, readUnlock } from '../../client/answers.js';
 import { integer, type KeyOptions, serverCommand, type ServerOptions, withKey } from '../command.js';
 import { UsageError } from '../failure.js';
-import { print, printJson } from '../output.js';
+import { legible, print, printJson } from '../output.js';
 import { asking } from '../server-calls.js';
 import { since } from '../times.js';
 
@@ -53,14 +54,14 @@ async function release(options: ReleaseOptions): Promise<void> {
     throw new UsageError('Nobody can be asked for confirmation here: say --yes to take the lock away.');
   await asking(server, async (calls) => {
     const key = { type, resource_id: resource };
-    const status = await calls.get('/lock/status', key);
+    const status = await calls.get('/lock/status', key, readStatus);
     const holder = holderToRelease(status['holder'] as Holder | undefined, options);
     if (!yes)
       await confirm(`${holder.node_id} has held ${type} ${resource} for ${since(holder.acquired_at)}.`);
     // Only the hold that was seen: another may have begun while somebody thought about it.
-    const answer = await calls.post('/locks/release', { ...key, reason, token: holder.token });
+    const answer = await calls.post('/locks/release', { ...key, reason, token: holder.token }, readUnlock);
     if (json) printJson({ ...key, ...answer });
-    else print(`${type} ${resource}: ${String(answer['message'])}`);
+    else print(legible(`${type} ${resource}: ${String(answer['message'])}`));
   });
 }
 
@@ -75,7 +76,9 @@ function holderToRelease(holder: Holder | undefined, { type, resource, token }: 
 
 async function confirm(situation: string): Promise<void> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  const answer = await terminal.question(`${situation} It may still be working. Take it away? [y/N] `);
+  const answer = await terminal.question(
+    `${legible(situation)} It may still be working. Take it away? [y/N] `,
+  );
   terminal.close();
   if (!/^y(es)?$/i.test(answer.trim())) throw new Error('Nothing was changed.');
 }

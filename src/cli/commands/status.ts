@@ -1,9 +1,10 @@
 import { type Command } from 'commander';
+import { readStatus } from '../../client/answers.js';
 import { type Json } from '../../client/reply.js';
 import { serverCommand, type ServerOptions } from '../command.js';
 import { FIND_A_SERVER, NotReadyError, UsageError } from '../failure.js';
-import { lockRows } from '../lock-row.js';
-import { facts, painter, print, printJson } from '../output.js';
+import { checkLocks, lockRows } from '../lock-row.js';
+import { facts, legible, painter, print, printJson } from '../output.js';
 import { asking } from '../server-calls.js';
 import { serverState, type ServerState } from '../server-state.js';
 import { since } from '../times.js';
@@ -29,9 +30,10 @@ async function status({ server, json, type, resource }: StatusOptions): Promise<
   if ((type === undefined) !== (resource === undefined))
     throw new UsageError('A key is --type and --resource together; without both, status is of the server.');
   if (type === undefined || resource === undefined) return ofServers(server, json);
-  const key = await asking(server, (calls) => calls.get('/lock/status', { type, resource_id: resource }));
+  const query = { type, resource_id: resource };
+  const key = await asking(server, (calls) => calls.get('/lock/status', query, readStatus));
   if (json) printJson({ type, resource_id: resource, ...key });
-  else print(`${painter(process.stdout)('bold', `${type} ${resource}`)}\n${facts(keyFacts(key))}`);
+  else print(`${painter(process.stdout)('bold', legible(`${type} ${resource}`))}\n${facts(keyFacts(key))}`);
 }
 
 /** Servers that are named together share what they hold: one that is ready is asked for all. */
@@ -39,7 +41,7 @@ async function ofServers(urls: readonly string[], json = false): Promise<void> {
   const servers = await Promise.all(urls.map(serverState));
   const ready = servers.filter((state) => state.ready).map(({ url }) => url);
   if (ready.length === 0) throw noneReady(servers);
-  const page = await asking(ready, (calls) => calls.get('/locks', { limit: COUNTED }));
+  const page = await asking(ready, (calls) => calls.get('/locks', { limit: COUNTED }, checkLocks));
   const rows = lockRows(page);
   const held = rows.filter((row) => row.held).length;
   const waiting = rows.reduce((sum, row) => sum + row.queue_length, 0);
@@ -56,7 +58,7 @@ async function ofServers(urls: readonly string[], json = false): Promise<void> {
 }
 
 function stateLine({ url, ready, message }: ServerState): string {
-  return `${url} ${painter(process.stdout)(ready ? 'green' : 'red', message)}`;
+  return `${url} ${painter(process.stdout)(ready ? 'green' : 'red', legible(message))}`;
 }
 
 /** The code is that of a Holdfast, where there is one. */

@@ -3,7 +3,7 @@ import { type Json } from '../../client/reply.js';
 import { serverCommand, type ServerOptions } from '../command.js';
 import { type FeedEvent, followEvents } from '../event-feed.js';
 import { type LockRow, lockRows } from '../lock-row.js';
-import { note, painter, print, printJson } from '../output.js';
+import { legible, note, painter, print, printJson } from '../output.js';
 
 interface WatchOptions extends ServerOptions {
   readonly type?: string;
@@ -80,6 +80,6 @@ function line(at: unknown, name: string, key: string, details: string): string {
   const paint = painter(process.stdout);
   const time = typeof at === 'string' ? new Date(at).toTimeString().slice(0, 8) : ' '.repeat(8);
   const style = STYLES[name];
-  const shown = name.padEnd(NAME_WIDTH);
-  return `${paint('dim', time)}  ${style ? paint(style, shown) : shown}  ${key}  ${details}`;
+  const shown = legible(name).padEnd(NAME_WIDTH);
+  return `${paint('dim', time)}  ${style ? paint(style, shown) : shown}  ${legible(key)}  ${legible(details)}`;
 }

@@ -4,10 +4,18 @@ import { type DemoNode } from './demo-node.js';
 import { type Layer, size } from './image.js';
 import { type Ledger } from './ledger.js';
 
-/** Of a terminal that does not say how wide it is. */
+/** Of a terminal that does not say how large it is. */
 const DEFAULT_COLUMNS = 80;
 
+const DEFAULT_ROWS = 24;
+
 const BAR_WIDTH = 24;
+
+/** A name, a bar, the count, and what can be read of what it does. */
+const LINE_COLUMNS = 60;
+
+/** Beside the nodes: what goes wrong on purpose, and the line below. */
+const OTHER_ROWS = 3;
 
 /** Smooth enough, and little to write. */
 const REDRAW_MS = 80;
@@ -31,14 +39,16 @@ export function noBoard(): Board {
   return { tell: () => undefined, end: () => undefined };
 }
 
-/** Bars on a terminal, elsewhere only what is worth a line. */
+/** Bars on a terminal with room for them, elsewhere only what is worth a line. */
 export function textBoard(stage: Stage): Board {
   const { nodes, image, serverUrl } = stage;
   const bytes = image.reduce((sum, layer) => sum + layer.bytes, 0);
   print(
     `${nodes.length} nodes pull one image of ${image.length} layers (${size(bytes)}) through ${serverUrl}\n`,
   );
-  return hasColours(process.stdout) ? new LiveBoard(stage) : { tell: print, end: () => undefined };
+  return hasColours(process.stdout) && hasRoom(nodes.length)
+    ? new LiveBoard(stage)
+    : { tell: print, end: () => undefined };
 }
 
 class LiveBoard implements Board {
@@ -85,6 +95,12 @@ class LiveBoard implements Board {
     );
     return parts.length > 0 ? `downloads ${parts.join(', ')}` : 'waits for the others';
   }
+}
+
+/** What wraps, or is above the top of the screen, could not be drawn over. */
+function hasRoom(nodes: number): boolean {
+  const { columns, rows } = process.stdout;
+  return (columns || DEFAULT_COLUMNS) >= LINE_COLUMNS && (rows || DEFAULT_ROWS) >= nodes + OTHER_ROWS;
 }
 
 /** Lines that wrap would not be drawn over. */

@@ -10,6 +10,7 @@ import { ChildGroup, type Ending } from './child-group.js';
 import { Guardian } from './guardian.js';
 import { LockWait } from './lock-wait.js';
 import { Signals } from './signals.js';
+import { soon } from './soon.js';
 
 export interface CommandRunOptions {
   readonly serverUrls: readonly string[];
@@ -40,6 +41,7 @@ export type CommandResult =
 /** One command under one lock. */
 export class CommandRun {
   private readonly signals = new Signals();
+  private readonly clock = new SystemClock();
   private readonly client: LockClient;
   private readonly wait: LockWait;
   private ran: { readonly token: number; readonly ending: Ending } | undefined;
@@ -50,7 +52,7 @@ export class CommandRun {
     private readonly command: readonly string[],
   ) {
     const { serverUrls, nodeId, sessionTtlMs, killAfterMs } = options;
-    const clock = new SystemClock();
+    const { clock } = this;
     this.client = new LockClient({ serverUrls, nodeId, sessionTtlMs, stopWithinMs: killAfterMs, clock });
     this.wait = new LockWait(this.client, request, clock, options.say);
   }
@@ -65,7 +67,7 @@ export class CommandRun {
     const { client, signals, options } = this;
     try {
       const result = await client.runOnce(this.request, (hold) => this.work(hold), {
-        signal: signals.waitEnd,
+        signal: signals.interruption,
         waitMs: options.waitMs,
       });
       return result.status === 'executed' ? { status: 'executed', ...this.ran! } : await this.skipped(result);
@@ -88,8 +90,9 @@ export class CommandRun {
       HOLDFAST_RESOURCE: request.resourceId,
     };
     const child = new ChildGroup(this.command, environment, options.stdout);
-    signals.child = child;
+    signals.started(child);
     const ending = await this.untilEnded(child, hold);
+    signals.ended();
     this.ran = { token: hold.token, ending };
     if (ending.error !== undefined) throw new CommandFailed(ending.error);
   }
@@ -131,18 +134,19 @@ export class CommandRun {
     readonly doneBy?: { readonly nodeId: string; readonly completedAt?: string };
     readonly message?: string;
   }): Promise<CommandResult> {
-    const { request, client } = this;
+    const { request, client, clock } = this;
     const { message = '', doneBy } = told;
     if (doneBy) return { status: 'skipped', message, ...doneBy };
     const first = request.type === 'pull' ? await this.firstUser() : undefined;
     if (first) return { status: 'skipped', message, ...first };
-    const { completedAt } = await client.status(request).catch(() => ({ completedAt: undefined }));
+    const status = await soon(clock, client.status(request));
+    const completedAt = status?.completedAt;
     return { status: 'skipped', message, ...(completedAt !== undefined && { completedAt }) };
   }
 
   private async firstUser(): Promise<{ nodeId: string; completedAt?: string } | undefined> {
-    const { nodes } = await this.client.refs.get(this.request.resourceId).catch(() => ({ nodes: [] }));
-    const [first] = nodes.toSorted((a, b) => (a.since ?? '~').localeCompare(b.since ?? '~'));
+    const users = await soon(this.clock, this.client.refs.get(this.request.resourceId));
+    const [first] = (users?.nodes ?? []).toSorted((a, b) => (a.since ?? '~').localeCompare(b.since ?? '~'));
     return first && { nodeId: first.nodeId, ...(first.since !== undefined && { completedAt: first.since }) };
   }
 }

@@ -1,11 +1,9 @@
 import { type Clock, type LockClient, type LockRequest, type LockStatus } from '../../client/index.js';
 import { since } from '../times.js';
+import { soon } from './soon.js';
 
 /** Shorter waits need no word. */
 const WORD_AFTER_MS = 1000;
-
-/** Nobody waits longer than they wanted to only to hear for whom. */
-const LOOK_MS = 1000;
 
 /** `--wait` is over. */
 export class NotGranted extends Error {
@@ -56,13 +54,7 @@ export class LockWait {
   }
 
   private look(): Promise<LockStatus | undefined> {
-    return new Promise((resolve) => {
-      const cancel = this.clock.after(LOOK_MS, () => resolve(undefined));
-      void this.client
-        .status(this.request)
-        .then(resolve, () => resolve(undefined))
-        .finally(cancel);
-    });
+    return soon(this.clock, this.client.status(this.request));
   }
 }
 

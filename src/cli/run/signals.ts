@@ -4,24 +4,25 @@ import { type ChildGroup } from './child-group.js';
 
 const FORWARDED = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** A signal came before the command was started. */
+/** A signal came while there was no command to pass it to. */
 export class Interrupted extends Error {
   override readonly name = 'Interrupted';
   readonly code = 'INTERRUPTED';
   readonly exitCode: number;
 
-  constructor(signal: NodeJS.Signals) {
-    super(`Interrupted by ${signal} while waiting; the queue was left.`);
+  constructor(signal: NodeJS.Signals, when: string) {
+    super(`Interrupted by ${signal} ${when}.`);
     this.exitCode = EXIT.signalled + constants.signals[signal];
   }
 }
 
 /**
- * Passes signals to the command; before there is one they end the wait. Ctrl-Z is ignored: a holder that is stopped cannot
+ * Passes signals to the command; before it is started they end the wait, after it has ended the report. Ctrl-Z is ignored: a holder that is stopped cannot
  * keep its lock.
  */
 export class Signals {
-  child: ChildGroup | undefined;
+  private child: ChildGroup | undefined;
+  private when = 'while waiting; the queue was left';
   private readonly controller = new AbortController();
 
   constructor() {
@@ -29,8 +30,18 @@ export class Signals {
     process.on('SIGTSTP', ignore);
   }
 
-  get waitEnd(): AbortSignal {
+  /** Aborts when one came that could not be passed on. */
+  get interruption(): AbortSignal {
     return this.controller.signal;
+  }
+
+  started(child: ChildGroup): void {
+    this.child = child;
+  }
+
+  ended(): void {
+    this.child = undefined;
+    this.when = 'before the outcome of the command was reported';
   }
 
   stop(): void {
@@ -40,7 +51,7 @@ export class Signals {
 
   private readonly receive = (signal: NodeJS.Signals) => {
     if (this.child) this.child.signal(signal);
-    else this.controller.abort(new Interrupted(signal));
+    else this.controller.abort(new Interrupted(signal, this.when));
   };
 }
 
