@@ -141,8 +141,8 @@ export class LmdbStateStore implements StateStore {
 
   private async openDatabase(socket: OwnerSocket): Promise<Serving> {
     const fresh = !this.directory.hasState();
-    this.directory.assertWritable();
     if (fresh) this.directory.beginCreation();
+    this.directory.assertWritable();
     const nonce = randomInt(1, NONCES);
     const lmdb = LmdbDatabase.open(this.directory.path, nonce);
     try {
