@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type Appended } from '../../src/stores/lmdb/journal-file.js';
+import { Journal } from '../../src/stores/lmdb/journal.js';
 import { JournaledDatabase } from '../../src/stores/lmdb/journaled-database.js';
 import { LmdbDatabase } from '../../src/stores/lmdb/lmdb-database.js';
 import { LmdbStateStore } from '../../src/stores/lmdb/lmdb-state-store.js';
@@ -189,17 +191,26 @@ describe('ownership', () => {
     await second.close();
   });
 
-  it('that passes on while a group is being written leaves its fate open', async () => {
+  async function takeOver(): Promise<{ lmdb: LmdbDatabase; database: JournaledDatabase }> {
     const lmdb = LmdbDatabase.open(directory, 1);
     const opening = { directory, nonce: 1, floor: 1000, fresh: true, assertCurrent: () => {} };
-    const database = await JournaledDatabase.takeOver(lmdb, opening);
+    return { lmdb, database: await JournaledDatabase.takeOver(lmdb, opening) };
+  }
+
+  it.each<[string, Appended]>([
+    ['is being written', { status: 'written' }],
+    ['cannot be written, and has not been cut off yet,', { status: 'failed', cause: new Error('no disk') }],
+  ])('that passes on while a group %s leaves its fate open', async (_name, appended) => {
+    const { lmdb, database } = await takeOver();
     const owned = vi.spyOn(lmdb, 'isOwned').mockReturnValueOnce(true).mockReturnValueOnce(false);
+    const append = vi.spyOn(Journal.prototype, 'append').mockResolvedValueOnce(appended);
     const change = { key: 'a', revision: 1001, value: 'late' };
     expect(await database.write([change], 1001)).toMatchObject({
       status: 'unknown',
       cause: { code: 'STORE_IN_USE' },
     });
     expect(database.item('a')).toBeUndefined();
+    append.mockRestore();
     owned.mockRestore();
     await database.close();
   });

@@ -111,17 +111,17 @@ export class JournaledDatabase implements GroupDatabase {
     if (before.status !== 'written') return before;
     this.revision = revision;
     const appended = await this.journal.append(changes, revision);
+    const after = this.ownership();
+    // The next owner may have read the journal before this group was in it, or after, or before it was cut off again.
+    if (after.status !== 'written') {
+      this.inDoubt = true;
+      return { status: 'unknown', cause: this.refusal(after) };
+    }
     if (appended.status !== 'written') {
       this.inDoubt = appended.status === 'unknown';
       // There may be room in the other file, or on the disk once this one is written over.
       if (!this.inDoubt) this.startSaving();
       return appended;
-    }
-    const after = this.ownership();
-    // The next owner may have read the journal before this group was in it, or after.
-    if (after.status !== 'written') {
-      this.inDoubt = true;
-      return { status: 'unknown', cause: this.refusal(after) };
     }
     for (const change of changes) this.unsaved.set(change.key, change);
     if (this.journal.bytes >= SAVE_AT_BYTES) this.startSaving();
