@@ -7,7 +7,7 @@ import { JournaledDatabase } from '../../src/stores/lmdb/journaled-database.js';
 import { LmdbDatabase } from '../../src/stores/lmdb/lmdb-database.js';
 import { LmdbStateStore } from '../../src/stores/lmdb/lmdb-state-store.js';
 import { type Change, type Item } from '../../src/stores/state-store.interface.js';
-import { SimulatedClock } from '../support/simulated-clock.js';
+import { SimulatedClock, settled } from '../support/simulated-clock.js';
 import { StoreProcess } from '../support/store-process.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
@@ -16,7 +16,10 @@ const VALUE = 'v'.repeat(60_000);
 
 let directory: string;
 beforeEach(() => void (directory = temporaryDirectory()));
-afterEach(() => rmSync(directory, { recursive: true }));
+afterEach(() => {
+  vi.restoreAllMocks();
+  rmSync(directory, { recursive: true });
+});
 
 const journals = (): string[] =>
   readdirSync(directory)
@@ -33,6 +36,13 @@ async function openStore(): Promise<LmdbStateStore> {
 function revisionOf(outcome: unknown): number {
   expect(outcome).toMatchObject({ status: 'committed' });
   return (outcome as { revision: number }).revision;
+}
+
+/** Of a directory that is empty. */
+async function newDatabase(): Promise<{ lmdb: LmdbDatabase; database: JournaledDatabase }> {
+  const lmdb = LmdbDatabase.open(directory, 1);
+  const opening = { directory, nonce: 1, floor: 1000, fresh: true, assertCurrent: () => {} };
+  return { lmdb, database: await JournaledDatabase.takeOver(lmdb, opening) };
 }
 
 /** One frame for each value, in the journal of a process that was killed. */
@@ -173,6 +183,58 @@ describe('a directory of the version before', () => {
   });
 });
 
+describe('closing', () => {
+  const LONG = changes('long', 150, 1001, VALUE);
+  const SHORT = changes('short', 1000, 1002, '');
+
+  function changes(name: string, count: number, revision: number, value: string): Change[] {
+    return Array.from({ length: count }, (_, n) => ({ key: `${name} ${n}`, revision, value }));
+  }
+
+  /** More than one transaction takes, in the journal only, and a group in doubt behind it. */
+  async function inDoubt(lmdb: LmdbDatabase, database: JournaledDatabase): Promise<void> {
+    expect(await database.write(SHORT, 1002)).toEqual({ status: 'written' });
+    vi.spyOn(lmdb, 'isOwned').mockReturnValueOnce(true).mockReturnValueOnce(false);
+    expect(await database.write([{ key: 'lost', revision: 1003, value: '' }], 1003)).toMatchObject({
+      status: 'unknown',
+    });
+  }
+
+  async function expectAfterReopening(expected: readonly Change[]): Promise<void> {
+    expect(journals()).toEqual([]);
+    const lmdb = LmdbDatabase.open(directory, 2);
+    expect(lmdb.record()).toEqual({ revision: 1003, journal: undefined });
+    expect([...lmdb.page('', false, 2000)]).toHaveLength(expected.length);
+    for (const change of expected) expect(lmdb.item(change.key)).toEqual(change);
+    await lmdb.close();
+  }
+
+  it('saves everything while somebody waits for a group in doubt to be decided', async () => {
+    const { lmdb, database } = await newDatabase();
+    await inDoubt(lmdb, database);
+    const reading = database.ready().catch((error: unknown) => error);
+    await database.close();
+    expect(await reading).toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    await expectAfterReopening(SHORT);
+  });
+
+  it('saves everything, too, when both wait for a saving that is under way', async () => {
+    const { lmdb, database } = await newDatabase();
+    let goOn = (): void => {};
+    const held = new Promise<void>((resolve) => (goOn = resolve));
+    const ready = vi.spyOn(lmdb, 'ready').mockReturnValueOnce(held);
+    expect(await database.write(LONG, 1001)).toEqual({ status: 'written' });
+    expect(ready, 'a saving').toHaveBeenCalledTimes(1);
+    await inDoubt(lmdb, database);
+    const reading = database.ready();
+    await settled();
+    const closing = database.close();
+    goOn();
+    await Promise.allSettled([reading, closing]);
+    await expectAfterReopening([...LONG, ...SHORT]);
+  });
+});
+
 describe('ownership', () => {
   it('that passes on half way through a saving leaves the record as it was: the next owner has to read the journal', async () => {
     const first = LmdbDatabase.open(directory, 1);
@@ -191,27 +253,19 @@ describe('ownership', () => {
     await second.close();
   });
 
-  async function takeOver(): Promise<{ lmdb: LmdbDatabase; database: JournaledDatabase }> {
-    const lmdb = LmdbDatabase.open(directory, 1);
-    const opening = { directory, nonce: 1, floor: 1000, fresh: true, assertCurrent: () => {} };
-    return { lmdb, database: await JournaledDatabase.takeOver(lmdb, opening) };
-  }
-
   it.each<[string, Appended]>([
     ['is being written', { status: 'written' }],
     ['cannot be written, and has not been cut off yet,', { status: 'failed', cause: new Error('no disk') }],
   ])('that passes on while a group %s leaves its fate open', async (_name, appended) => {
-    const { lmdb, database } = await takeOver();
-    const owned = vi.spyOn(lmdb, 'isOwned').mockReturnValueOnce(true).mockReturnValueOnce(false);
-    const append = vi.spyOn(Journal.prototype, 'append').mockResolvedValueOnce(appended);
+    const { lmdb, database } = await newDatabase();
+    vi.spyOn(lmdb, 'isOwned').mockReturnValueOnce(true).mockReturnValueOnce(false);
+    vi.spyOn(Journal.prototype, 'append').mockResolvedValueOnce(appended);
     const change = { key: 'a', revision: 1001, value: 'late' };
     expect(await database.write([change], 1001)).toMatchObject({
       status: 'unknown',
       cause: { code: 'STORE_IN_USE' },
     });
     expect(database.item('a')).toBeUndefined();
-    append.mockRestore();
-    owned.mockRestore();
     await database.close();
   });
 });

@@ -1,5 +1,5 @@
 import { type Change, type Cursor, type Item } from '../state-store.interface.js';
-import { type StoreError } from '../store.error.js';
+import { StoreError } from '../store.error.js';
 import { type GroupDatabase, type GroupResult } from './group-committer.js';
 import { type Frame } from './journal-frame.js';
 import { Journal, journalsIn, readJournal, removeJournal } from './journal.js';
@@ -43,6 +43,7 @@ export class JournaledDatabase implements GroupDatabase {
   /** A group may or may not be in the journal. */
   private inDoubt = false;
   private recovery: Promise<void> | undefined;
+  private isClosing = false;
 
   private constructor(
     private readonly database: LmdbDatabase,
@@ -120,11 +121,11 @@ export class JournaledDatabase implements GroupDatabase {
     if (appended.status !== 'written') {
       this.inDoubt = appended.status === 'unknown';
       // There may be room in the other file, or on the disk once this one is written over.
-      if (!this.inDoubt) this.startSaving();
+      if (!this.inDoubt) void this.startSaving();
       return appended;
     }
     for (const change of changes) this.unsaved.set(change.key, change);
-    if (this.journal.bytes >= SAVE_AT_BYTES) this.startSaving();
+    if (this.journal.bytes >= SAVE_AT_BYTES) void this.startSaving();
     return appended;
   }
 
@@ -134,6 +135,7 @@ export class JournaledDatabase implements GroupDatabase {
 
   /** Saves everything: of a directory that was closed the journal is gone. */
   async close(): Promise<void> {
+    this.isClosing = true;
     await this.saving;
     const { status } = await this.save(undefined);
     this.journal.close();
@@ -153,11 +155,12 @@ export class JournaledDatabase implements GroupDatabase {
     }
   }
 
-  private startSaving(): void {
+  private startSaving(): Promise<GroupResult> {
     this.saving ??= this.save(this.nonce).finally(() => (this.saving = undefined));
+    return this.saving;
   }
 
-  /** Never called while a group is being written. `journal`: who has what comes after it. Never rejects. */
+  /** Never called while a group is being written or saved. `journal`: who has what comes after it. Never rejects. */
   private async save(journal: number | undefined): Promise<GroupResult> {
     const { revision } = this;
     this.beingSaved = this.unsaved;
@@ -173,8 +176,9 @@ export class JournaledDatabase implements GroupDatabase {
   /** Once everything else is saved under a later revision, what was in doubt is out of the journal for good. */
   private async recover(): Promise<void> {
     await this.saving;
-    this.startSaving();
-    const result = await this.saving!;
+    // From here on closing saves everything, and after that there is no journal to name.
+    if (this.isClosing) throw new StoreError('STORE_UNAVAILABLE', 'get', 'The store is being closed.');
+    const result = await this.startSaving();
     if (result.status === 'written') this.inDoubt = false;
     else throw this.refusal(result.status === 'unknown' ? { ...result, status: 'failed' } : result);
   }
