@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type GroupResult } from '../../src/stores/lmdb/group-committer.js';
 import { type Appended } from '../../src/stores/lmdb/journal-file.js';
 import { Journal } from '../../src/stores/lmdb/journal.js';
 import { JournaledDatabase } from '../../src/stores/lmdb/journaled-database.js';
@@ -36,6 +37,10 @@ async function openStore(): Promise<LmdbStateStore> {
 function revisionOf(outcome: unknown): number {
   expect(outcome).toMatchObject({ status: 'committed' });
   return (outcome as { revision: number }).revision;
+}
+
+function changes(name: string, count: number, revision: number, value: string): Change[] {
+  return Array.from({ length: count }, (_, n) => ({ key: `${name} ${n}`, revision, value }));
 }
 
 /** Of a directory that is empty. */
@@ -183,13 +188,29 @@ describe('a directory of the version before', () => {
   });
 });
 
+describe('a journal that cannot be saved', () => {
+  it('takes commits up to a limit, refuses them beyond, and goes on when it can be saved', async () => {
+    const { lmdb, database } = await newDatabase();
+    const failing = vi
+      .spyOn(lmdb, 'write')
+      .mockResolvedValue({ status: 'unknown', cause: new Error('no disk') });
+    let revision = 1001;
+    const write = (): Promise<GroupResult> => database.write(changes('long', 150, revision, VALUE), revision);
+    let result = await write();
+    for (; result.status === 'written' && revision < 1020; result = await write()) revision++;
+    expect(result).toMatchObject({ status: 'failed', cause: { message: 'no disk' } });
+    const journalled = journals().reduce((bytes, file) => bytes + statSync(file).size, 0);
+    expect(journalled).toBeLessThan(100 * MEGABYTE);
+    expect(database.item('long 0')).toMatchObject({ revision: revision - 1 });
+    failing.mockRestore();
+    expect(await write()).toEqual({ status: 'written' });
+    await database.close();
+  });
+});
+
 describe('closing', () => {
   const LONG = changes('long', 150, 1001, VALUE);
   const SHORT = changes('short', 1000, 1002, '');
-
-  function changes(name: string, count: number, revision: number, value: string): Change[] {
-    return Array.from({ length: count }, (_, n) => ({ key: `${name} ${n}`, revision, value }));
-  }
 
   /** More than one transaction takes, in the journal only, and a group in doubt behind it. */
   async function inDoubt(lmdb: LmdbDatabase, database: JournaledDatabase): Promise<void> {

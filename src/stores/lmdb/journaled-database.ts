@@ -20,6 +20,10 @@ export interface TakeOver {
 /** As much as is journalled before it is saved: read in a moment by the next start, and the objects kept for it are few. */
 const SAVE_AT_BYTES = 8 * 1024 * 1024;
 
+/** As much as is journalled although nothing can be saved: all of it is in memory, and the next start has to read it. */
+const FULL_AT_BYTES = 8 * SAVE_AT_BYTES;
+
+type NotWritten = Exclude<GroupResult, { status: 'written' }>;
 type Unsaved = ReadonlyMap<string, Change>;
 const NOTHING: Unsaved = new Map();
 
@@ -108,6 +112,10 @@ export class JournaledDatabase implements GroupDatabase {
   }
 
   async write(changes: readonly Change[], revision: Cursor): Promise<GroupResult> {
+    while (this.journal.bytes >= FULL_AT_BYTES) {
+      const saved = await this.startSaving();
+      if (saved.status !== 'written') return withNothingElse(saved);
+    }
     const before = this.ownership();
     if (before.status !== 'written') return before;
     this.revision = revision;
@@ -129,7 +137,7 @@ export class JournaledDatabase implements GroupDatabase {
     return appended;
   }
 
-  refusal(result: Exclude<GroupResult, { status: 'written' }>): StoreError {
+  refusal(result: NotWritten): StoreError {
     return this.database.refusal(result);
   }
 
@@ -180,8 +188,13 @@ export class JournaledDatabase implements GroupDatabase {
     if (this.isClosing) throw new StoreError('STORE_UNAVAILABLE', 'get', 'The store is being closed.');
     const result = await this.startSaving();
     if (result.status === 'written') this.inDoubt = false;
-    else throw this.refusal(result.status === 'unknown' ? { ...result, status: 'failed' } : result);
+    else throw this.refusal(withNothingElse(result));
   }
+}
+
+/** What a saving that did not work means for what has not been begun because of it. */
+function withNothingElse(saved: NotWritten): NotWritten {
+  return saved.status === 'unknown' ? { ...saved, status: 'failed' } : saved;
 }
 
 /** A journal that somebody else has just removed, having saved it, is not damaged. */
