@@ -155,6 +155,8 @@ export class LmdbStateStore implements StateStore {
         assertCurrent: () => socket.assertCurrent(),
       });
       if (fresh) this.directory.declareFormat();
+      // Who took the directory before it was declared has made everything in it anew.
+      if (fresh) socket.assertCurrent();
       const { revision } = database;
       const feed = new ChangeFeed(revision);
       return { database, feed, socket, committer: new GroupCommitter(database, feed, revision) };
