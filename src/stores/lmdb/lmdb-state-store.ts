@@ -83,10 +83,15 @@ export class LmdbStateStore implements StateStore {
     return keys.map((key) => database.item(key));
   }
 
-  async commit(_partition: number, writes: readonly Write[]): Promise<CommitOutcome> {
-    const { committer } = this.assertServing('commit');
-    assertCommittable(writes);
-    return committer.commit(writes);
+  /** Not `async`, which would wrap the committer's promise in another one for every commit. */
+  commit(_partition: number, writes: readonly Write[]): Promise<CommitOutcome> {
+    try {
+      const { committer } = this.assertServing('commit');
+      assertCommittable(writes);
+      return committer.commit(writes);
+    } catch (error) {
+      return Promise.reject(error as StoreError);
+    }
   }
 
   commitMany(commits: readonly Commit[]): Promise<CommitOutcome>[] {
