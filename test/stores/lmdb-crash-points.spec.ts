@@ -1,15 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { LmdbStateStore } from '../../src/stores/lmdb/lmdb-state-store.js';
 import { type Item, type Write } from '../../src/stores/state-store.interface.js';
-import { StoreProcess } from '../support/store-process.js';
+import { type StoreCommand, StoreProcess } from '../support/store-process.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { RecordedDisk } from './recorded-disk.js';
 
-const SOURCE = join(import.meta.dirname, 'programs/disk-recorder.c');
 const hasCompiler = process.platform === 'linux' && spawnSync('cc', ['--version']).status === 0;
 
 /** In memory, where flushing takes no time: what is not on disk is left out, not lost. */
@@ -25,20 +24,30 @@ const BACK_THEN = {
 
 type State = ReadonlyMap<string, Item>;
 
+/** After an answer, and until the next. */
+interface Stage {
+  readonly state: State;
+  /** Of what is being asked for, or was and has been neither promised nor refused: the process may end before it says. */
+  perhaps: State;
+}
+
 let directory: string;
 beforeEach(() => {
   directory = existsSync(MEMORY) ? mkdtempSync(join(MEMORY, 'holdfast-')) : temporaryDirectory();
 });
 afterEach(() => rmSync(directory, { recursive: true }));
 
-/** What several processes do one after another, and the state after each of their answers. */
+/** What several processes do one after another. */
 class Workload {
-  readonly states: State[] = [new Map()];
+  readonly stages: Stage[] = [{ state: new Map(), perhaps: new Map() }];
   readonly trace = join(directory, 'trace');
   private readonly served = join(directory, 'served');
+  private readonly switches = {
+    FAIL_JOURNAL: join(directory, 'refuse'),
+    FAIL_SYNC: join(directory, 'doubt'),
+  };
   private child!: StoreProcess;
-
-  constructor(private readonly library: string) {}
+  private revision = 0;
 
   async run(): Promise<void> {
     await this.start();
@@ -49,49 +58,101 @@ class Workload {
 
     await this.start();
     await this.commit({ a: 'again' });
+    await this.failToCommit({ a: undefined, b: 'refused' }, 'FAIL_JOURNAL', { code: 'STORE_UNAVAILABLE' });
+    await this.commit({ b: 'five' });
+    await this.failToCommit({ a: undefined, c: 'in doubt' }, 'FAIL_SYNC', { status: 'unknown' });
+    await this.answer({ do: 'get', keys: ['c'] });
+    await this.commit({ b: 'six' });
     for (let saved = 0; saved < 2; saved++) {
       for (let n = 0; n < 9; n++) await this.commit(longValues(`${saved}/${n}`));
       await this.commit({ b: undefined, [`after ${saved}`]: '' });
       await this.commit({ b: `${saved}` });
     }
-    await this.close();
+    await this.answer({ do: 'close' });
+    await this.child.kill();
 
     await this.start();
     await this.commit({ a: undefined });
     await this.child.kill();
     await this.start();
-    await this.close();
+    await this.answer({ do: 'close' });
+    await this.child.kill();
   }
 
   private async start(): Promise<void> {
-    const env = { LD_PRELOAD: this.library, DISK_TRACE: this.trace, DISK_DIRECTORY: this.served };
+    const libraries = ['failing-disk', 'disk-recorder'].map(compiledLibrary).join(' ');
+    const env = {
+      LD_PRELOAD: libraries,
+      DISK_TRACE: this.trace,
+      DISK_DIRECTORY: this.served,
+      ...this.switches,
+    };
     this.child = new StoreProcess(this.served, { env });
-    expect(await this.child.tell({ do: 'open' })).toBeNull();
-    this.states.push(this.states.at(-1)!);
+    expect(await this.answer({ do: 'open' })).toBeNull();
   }
 
-  private async close(): Promise<void> {
-    expect(await this.child.tell({ do: 'close' })).toBeNull();
-    await this.child.kill();
-    this.states.push(this.states.at(-1)!);
+  private async answer(
+    command: StoreCommand,
+    state = this.stages.at(-1)!.state,
+    perhaps = state,
+  ): Promise<unknown> {
+    const answer = await this.child.tell(command);
+    this.stages.push({ state, perhaps });
+    return answer;
   }
 
-  private async commit(values: Record<string, string | undefined>): Promise<void> {
-    const state = new Map(this.states.at(-1));
-    const writes = Object.entries(values).map(([key, put]): Write => {
-      const expected = state.get(key)?.revision;
-      if (put !== undefined) return { key, expect: expected ?? 'absent', put };
-      return { key, expect: expected!, delete: true };
-    });
-    const outcome = await this.child.tell({ do: 'commit', writes });
+  private async commit(values: Values): Promise<void> {
+    const { state } = this.stages.at(-1)!;
+    const outcome = await this.child.tell({ do: 'commit', writes: writesOf(state, values) });
     expect(outcome).toMatchObject({ status: 'committed' });
-    const { revision } = outcome as { revision: number };
-    for (const [key, value] of Object.entries(values)) {
-      if (value === undefined) state.delete(key);
-      else state.set(key, { key, revision, value });
-    }
-    this.states.push(state);
+    this.revision = (outcome as { revision: number }).revision;
+    const next = changed(state, values, this.revision);
+    this.stages.at(-1)!.perhaps = next;
+    this.stages.push({ state: next, perhaps: next });
   }
+
+  /** Its revision is the one after the last. */
+  private async failToCommit(
+    values: Values,
+    fault: keyof Workload['switches'],
+    expected: object,
+  ): Promise<void> {
+    const { state } = this.stages.at(-1)!;
+    const perhaps = changed(state, values, this.revision + 1);
+    this.stages.at(-1)!.perhaps = perhaps;
+    writeFileSync(this.switches[fault], '');
+    const outcome = await this.child.tell({ do: 'commit', writes: writesOf(state, values) });
+    rmSync(this.switches[fault]);
+    expect(outcome).toMatchObject(expected);
+    this.stages.push({ state, perhaps: 'status' in expected ? perhaps : state });
+  }
+}
+
+type Values = Readonly<Record<string, string | undefined>>;
+
+function writesOf(state: State, values: Values): Write[] {
+  return Object.entries(values).map(([key, put]): Write => {
+    const expected = state.get(key)?.revision;
+    if (put !== undefined) return { key, expect: expected ?? 'absent', put };
+    return { key, expect: expected!, delete: true };
+  });
+}
+
+function changed(state: State, values: Values, revision: number): State {
+  const items = new Map(state);
+  for (const [key, value] of Object.entries(values)) {
+    if (value === undefined) items.delete(key);
+    else items.set(key, { key, revision, value });
+  }
+  return items;
+}
+
+function compiledLibrary(name: string): string {
+  const library = join(directory, `${name}.so`);
+  if (existsSync(library)) return library;
+  const source = join(import.meta.dirname, `programs/${name}.c`);
+  expect(spawnSync('cc', ['-shared', '-fPIC', '-o', library, source, '-ldl']).status).toBe(0);
+  return library;
 }
 
 /** Nine times this and the journal is saved. */
@@ -103,14 +164,14 @@ function longValues(text: string): Record<string, string> {
  * The next start finds what was acknowledged, and perhaps what was being committed; it goes on from there and leaves nothing lying
  * about.
  */
-async function expectSound(path: string, before: State, after: State): Promise<void> {
+async function expectSound(path: string, { state, perhaps }: Stage): Promise<void> {
   const store = new LmdbStateStore(path, BACK_THEN);
   await store.open();
   const found = new Map<string, Item>();
   for await (const page of (await store.list(0)).pages) for (const item of page) found.set(item.key, item);
-  if (!isDeepStrictEqual(found, after)) expect(found).toEqual(before);
+  if (!isDeepStrictEqual(found, perhaps)) expect(found).toEqual(state);
   const outcome = await store.commit(0, [{ key: 'next', expect: 'absent', put: '' }]);
-  const newest = Math.max(...[...before.values()].map(({ revision }) => revision));
+  const newest = Math.max(...[...state.values()].map(({ revision }) => revision));
   expect(outcome.status === 'committed' && outcome.revision > newest).toBe(true);
   await store.close();
   expect(readdirSync(path).sort()).toEqual(['data.mdb', 'holdfast.json', 'lock.mdb']);
@@ -127,27 +188,25 @@ function* endings(disk: RecordedDisk, random: () => boolean): Iterable<[string, 
 }
 
 it.skipIf(!hasCompiler)(
-  'has every acknowledged commit, and at most the one under way beside them, whatever a kill or a power cut leaves of any step (needs a C compiler)',
+  'has every acknowledged commit, none that was refused, and at most the one under way, whatever a kill or a power cut leaves of any step (needs a C compiler)',
   async () => {
-    const library = join(directory, 'disk-recorder.so');
-    expect(spawnSync('cc', ['-shared', '-fPIC', '-o', library, SOURCE, '-ldl']).status).toBe(0);
-    const workload = new Workload(library);
+    const workload = new Workload();
     await workload.run();
     const disk = new RecordedDisk(workload.trace);
     const random = (): boolean => Math.random() < 0.5;
     for (let steps = 0; disk.next; disk.step(), steps++) {
-      const [before, after = before] = workload.states.slice(disk.answers, disk.answers + 2);
+      const stage = workload.stages[disk.answers]!;
       for (const [ending, make] of endings(disk, random)) {
         const path = join(
           directory,
           `${ending} after ${steps} steps, before ${disk.next.kind} ${disk.next.name}`,
         );
         make(path);
-        await expectSound(path, before!, after!).catch((cause: Error) => {
+        await expectSound(path, stage).catch((cause: Error) => {
           throw new Error(`${basename(path)}: ${cause.message}`, { cause });
         });
       }
     }
-    expect(disk.answers).toBe(workload.states.length - 1);
+    expect(disk.answers).toBe(workload.stages.length - 1);
   },
 );
