@@ -32,7 +32,7 @@ export const journalMutants = [
   {
     name: 'the journal is looked at before anything is changed',
     file: DATABASE,
-    find: '    if (!fresh) framesAfter(opening, database.record());\n',
+    find: '      framesAfter(opening, found);\n',
     replace: '',
     tests: [JOURNAL_SPEC],
   },

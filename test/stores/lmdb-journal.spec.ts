@@ -256,6 +256,51 @@ describe('closing', () => {
   });
 });
 
+describe('a journal that its owner is still writing to', () => {
+  /** Of the owner 1, who has gone on in the second file before the first was saved. */
+  async function journalInBothFiles(): Promise<void> {
+    const lmdb = LmdbDatabase.open(directory, 1);
+    lmdb.takeOwnership({ revision: 1000, journal: 1 }, () => {});
+    const journal = new Journal(directory, 1);
+    for (const revision of [1001, 1002, 1003]) {
+      if (revision === 1003) journal.turnOver();
+      await journal.append(changes(`${revision}`, 1, revision, ''), revision);
+    }
+    journal.close();
+    await lmdb.close();
+  }
+
+  async function expectTaken(lmdb: LmdbDatabase, assertCurrent: () => void): Promise<void> {
+    const opening = { directory, nonce: 2, floor: 0, fresh: false, assertCurrent };
+    const database = await JournaledDatabase.takeOver(lmdb, opening);
+    expect(lmdb.page('', false, 10).map(({ key }) => key)).toEqual(['1001 0', '1002 0', '1003 0']);
+    await database.close();
+  }
+
+  it('is not taken for damaged because the second file goes on where the first was not finished yet', async () => {
+    await journalInBothFiles();
+    const [first] = journals();
+    const whole = readFileSync(first!);
+    truncateSync(first!, whole.length - 1);
+    let asked = 0;
+    await expectTaken(LmdbDatabase.open(directory, 2), () => {
+      if (++asked === 2) writeFileSync(first!, whole);
+    });
+  });
+
+  it('is not taken for damaged because of what the record said before it could no longer change', async () => {
+    await journalInBothFiles();
+    const lmdb = LmdbDatabase.open(directory, 2);
+    const take = lmdb.takeOwnership.bind(lmdb);
+    const record = vi.spyOn(lmdb, 'record').mockReturnValue({ revision: 900, journal: 17 });
+    vi.spyOn(lmdb, 'takeOwnership').mockImplementation((...args) => {
+      record.mockRestore();
+      return take(...args);
+    });
+    await expectTaken(lmdb, () => {});
+  });
+});
+
 describe('ownership', () => {
   it('that passes on half way through a saving leaves the record as it was: the next owner has to read the journal', async () => {
     const first = LmdbDatabase.open(directory, 1);

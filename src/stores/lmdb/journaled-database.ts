@@ -60,12 +60,12 @@ export class JournaledDatabase implements GroupDatabase {
   /** Looks at everything before it changes anything: what cannot be read is left as it is. */
   static async takeOver(database: LmdbDatabase, opening: TakeOver): Promise<JournaledDatabase> {
     const { directory, nonce, floor, fresh, assertCurrent } = opening;
-    if (!fresh) framesAfter(opening, database.record());
     // Whoever makes one later has taken ownership later.
     let abandoned: readonly number[] = [];
     const first = fresh ? { revision: floor, journal: undefined } : undefined;
-    const record = database.takeOwnership(first, () => {
+    const record = database.takeOwnership(first, (found) => {
       assertCurrent();
+      framesAfter(opening, found);
       abandoned = journalsIn(directory);
     });
     const frames = framesAfter(opening, record);
@@ -197,16 +197,20 @@ function withNothingElse(saved: NotWritten): NotWritten {
   return saved.status === 'unknown' ? { ...saved, status: 'failed' } : saved;
 }
 
-/** A journal that somebody else has just removed, having saved it, is not damaged. */
+/**
+ * A journal that somebody else has just removed, having saved it, is not damaged. Nor is one that an owner who is still alive has
+ * continued in the other file while the first was being read; it cannot do so again before it has saved.
+ */
 function framesAfter(
   { directory, assertCurrent }: TakeOver,
   { journal, revision }: OwnerRecord,
 ): readonly Frame[] {
+  if (journal === undefined) return [];
   try {
-    return journal === undefined ? [] : readJournal(directory, journal, revision);
-  } catch (error) {
+    return readJournal(directory, journal, revision);
+  } catch {
     assertCurrent();
-    throw error;
+    return readJournal(directory, journal, revision);
   }
 }
 

@@ -48,14 +48,14 @@ export class LmdbDatabase {
 
   /**
    * Every earlier owner is fenced out from here on. Returns the record as it was; there must be one unless the database is `fresh`.
-   * `assertCurrent` throws when the directory has passed on. It is asked inside the transaction: whoever took the directory
-   * last writes its record last, and nobody who has lost it fences out who has it.
+   * `assertMayTake` throws when the directory has passed on, or must be left as it is. It is asked inside the transaction: whoever
+   * took the directory last writes its record last, nobody who has lost it fences out who has it, and what the record says stays true.
    */
-  takeOwnership(fresh: OwnerRecord | undefined, assertCurrent: () => void): OwnerRecord {
+  takeOwnership(fresh: OwnerRecord | undefined, assertMayTake: (record: OwnerRecord) => void): OwnerRecord {
     try {
       return this.environment.transactionSync(() => {
-        assertCurrent();
         const record = fresh ?? this.record();
+        assertMayTake(record);
         this.environment.putSync(OWNER_RECORD, recordText(record), this.nonce);
         return record;
       });
