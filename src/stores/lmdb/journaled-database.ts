@@ -1,6 +1,6 @@
 import { type Change, type Cursor, type Item } from '../state-store.interface.js';
 import { StoreError } from '../store.error.js';
-import { type GroupDatabase, type GroupResult } from './group-committer.js';
+import { type GroupDatabase, type GroupResult, type NotWritten } from './group-committer.js';
 import { type Frame } from './journal-frame.js';
 import { Journal, journalsIn, readJournal, removeJournal } from './journal.js';
 import { type LmdbDatabase, type OwnerRecord } from './lmdb-database.js';
@@ -23,7 +23,6 @@ const SAVE_AT_BYTES = 8 * 1024 * 1024;
 /** As much as is journalled although nothing can be saved: all of it is in memory, and the next start has to read it. */
 const FULL_AT_BYTES = 8 * SAVE_AT_BYTES;
 
-type NotWritten = Exclude<GroupResult, { status: 'written' }>;
 type Unsaved = ReadonlyMap<string, Change>;
 const NOTHING: Unsaved = new Map();
 
@@ -114,7 +113,8 @@ export class JournaledDatabase implements GroupDatabase {
   async write(changes: readonly Change[], revision: Cursor): Promise<GroupResult> {
     while (this.journal.bytes >= FULL_AT_BYTES) {
       const saved = await this.startSaving();
-      if (saved.status !== 'written') return withNothingElse(saved);
+      if (saved.status !== 'written')
+        return saved.status === 'unknown' ? { ...saved, status: 'failed' } : saved;
     }
     const before = this.ownership();
     if (before.status !== 'written') return before;
@@ -124,7 +124,7 @@ export class JournaledDatabase implements GroupDatabase {
     // The next owner may have read the journal before this group was in it, or after, or before it was cut off again.
     if (after.status !== 'written') {
       this.inDoubt = true;
-      return { status: 'unknown', cause: this.refusal(after) };
+      return { status: 'unknown', cause: this.database.trouble(after) };
     }
     if (appended.status !== 'written') {
       this.inDoubt = appended.status === 'unknown';
@@ -188,13 +188,8 @@ export class JournaledDatabase implements GroupDatabase {
     if (this.isClosing) throw new StoreError('STORE_UNAVAILABLE', 'get', 'The store is being closed.');
     const result = await this.startSaving();
     if (result.status === 'written') this.inDoubt = false;
-    else throw this.refusal(withNothingElse(result));
+    else throw this.database.trouble(result);
   }
-}
-
-/** What a saving that did not work means for what has not been begun because of it. */
-function withNothingElse(saved: NotWritten): NotWritten {
-  return saved.status === 'unknown' ? { ...saved, status: 'failed' } : saved;
 }
 
 /**
