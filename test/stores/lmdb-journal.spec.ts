@@ -152,6 +152,20 @@ describe('saving', () => {
     await again.close();
   });
 
+  it('shows what is being saved, and what has come since instead of it', async () => {
+    const { lmdb, database } = await newDatabase();
+    let goOn = (): void => {};
+    vi.spyOn(lmdb, 'ready').mockReturnValueOnce(new Promise((resolve) => (goOn = resolve)));
+    expect(await database.write(changes('long', 150, 1001, VALUE), 1001)).toEqual({ status: 'written' });
+    expect(await database.write(changes('long', 1, 1002, ''), 1002)).toEqual({ status: 'written' });
+    for (const [key, revision] of [['long 0', 1002] as const, ['long 1', 1001] as const]) {
+      expect(database.item(key)).toMatchObject({ revision });
+      expect(database.unsavedChanges().get(key)).toMatchObject({ revision });
+    }
+    goOn();
+    await database.close();
+  });
+
   it('lists deletes and what is under a prefix, whether saved or not', async () => {
     const store = await openStore();
     const revisions = await fill(store);
