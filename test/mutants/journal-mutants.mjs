@@ -10,6 +10,7 @@ const JOURNAL_SPEC = 'test/stores/lmdb-journal.spec.ts';
 const FAILURE_SPEC = 'test/stores/lmdb-disk-failure.spec.ts';
 const FULL_SPEC = 'test/stores/lmdb-disk-full.spec.ts';
 const CRASH_SPEC = 'test/stores/lmdb-crash.spec.ts';
+const CRASH_POINTS_SPEC = 'test/stores/lmdb-crash-points.spec.ts';
 const OWNERSHIP_SPEC = 'test/stores/lmdb-ownership.spec.ts';
 
 /** What the `file:` store promises of its journal. */
@@ -31,7 +32,7 @@ export const journalMutants = [
   {
     name: 'the journal is looked at before anything is changed',
     file: DATABASE,
-    find: '    if (!fresh) framesAfter(opening, database.record());\n',
+    find: '      framesAfter(opening, found);\n',
     replace: '',
     tests: [JOURNAL_SPEC],
   },
@@ -62,6 +63,77 @@ export const journalMutants = [
     find: "if (after.status !== 'written') {",
     replace: "if (after.status === 'unknown') {",
     tests: [JOURNAL_SPEC],
+  },
+  {
+    name: 'a group that failed is refused only if ownership has not passed on meanwhile',
+    file: DATABASE,
+    find: "if (after.status !== 'written') {",
+    replace: "if (after.status !== 'written' && appended.status === 'written') {",
+    tests: [JOURNAL_SPEC],
+  },
+  {
+    name: 'a journal that cannot be saved has a limit',
+    file: DATABASE,
+    find: 'while (this.journal.bytes >= FULL_AT_BYTES)',
+    replace: 'while (this.journal.bytes < 0)',
+    tests: [JOURNAL_SPEC],
+  },
+  {
+    name: 'nothing is saved beside closing',
+    file: DATABASE,
+    find: 'if (this.isClosing) throw',
+    replace: 'if (this.isClosing && this.revision < 0) throw',
+    tests: [JOURNAL_SPEC],
+  },
+  {
+    name: 'a power cut leaves the names of a journal in use',
+    file: JOURNAL,
+    find: '    flushDirectory(directory);\n',
+    replace: '    void flushDirectory;\n',
+    tests: [CRASH_POINTS_SPEC],
+  },
+  {
+    name: 'a power cut does not undo that a group was cut off',
+    file: FILE,
+    find: '      await flush(this.file);\n',
+    replace: '      void flush;\n',
+    tests: [CRASH_POINTS_SPEC],
+  },
+  {
+    name: 'a kill does not bring back a group that was in doubt and has been decided',
+    file: DATABASE,
+    find: '    this.revision = revision;\n',
+    replace: '',
+    tests: [CRASH_POINTS_SPEC],
+  },
+  {
+    name: 'a kill leaves an earlier journal until it is saved',
+    file: DATABASE,
+    find: '    const result = await database.write(changes.values(), { revision, journal: nonce });\n',
+    replace:
+      '    for (const owner of abandoned) removeJournal(directory, owner);\n    const result = await database.write(changes.values(), { revision, journal: nonce });\n',
+    tests: [CRASH_POINTS_SPEC],
+  },
+  {
+    name: 'a kill while it closes leaves the journal until it is saved',
+    file: DATABASE,
+    find: '    const { status } = await this.save(undefined);\n',
+    replace: '    this.journal.remove();\n    const { status } = await this.save(undefined);\n',
+    tests: [CRASH_POINTS_SPEC],
+  },
+  {
+    name: 'a kill while it saves leaves the journal that is being saved',
+    file: DATABASE,
+    find: '    if (this.isOtherFree) this.journal.turnOver();\n',
+    replace: '    void this.isOtherFree;\n    this.journal.turnOver();\n    this.journal.turnOver();\n',
+    tests: [CRASH_POINTS_SPEC],
+  },
+  {
+    name: 'a kill while it makes the directory leaves one that the next start finishes',
+    file: STORE,
+    find: '    if (fresh) this.directory.beginCreation();\n    this.directory.assertWritable();\n',
+    replace: '    this.directory.assertWritable();\n    if (fresh) this.directory.beginCreation();\n',
+    tests: [CRASH_POINTS_SPEC],
   },
   {
     name: 'what is not saved is seen',

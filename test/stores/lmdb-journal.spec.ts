@@ -1,11 +1,14 @@
 import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type GroupResult } from '../../src/stores/lmdb/group-committer.js';
+import { type Appended } from '../../src/stores/lmdb/journal-file.js';
+import { Journal } from '../../src/stores/lmdb/journal.js';
 import { JournaledDatabase } from '../../src/stores/lmdb/journaled-database.js';
 import { LmdbDatabase } from '../../src/stores/lmdb/lmdb-database.js';
 import { LmdbStateStore } from '../../src/stores/lmdb/lmdb-state-store.js';
 import { type Change, type Item } from '../../src/stores/state-store.interface.js';
-import { SimulatedClock } from '../support/simulated-clock.js';
+import { SimulatedClock, settled } from '../support/simulated-clock.js';
 import { StoreProcess } from '../support/store-process.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
@@ -14,7 +17,10 @@ const VALUE = 'v'.repeat(60_000);
 
 let directory: string;
 beforeEach(() => void (directory = temporaryDirectory()));
-afterEach(() => rmSync(directory, { recursive: true }));
+afterEach(() => {
+  vi.restoreAllMocks();
+  rmSync(directory, { recursive: true });
+});
 
 const journals = (): string[] =>
   readdirSync(directory)
@@ -31,6 +37,17 @@ async function openStore(): Promise<LmdbStateStore> {
 function revisionOf(outcome: unknown): number {
   expect(outcome).toMatchObject({ status: 'committed' });
   return (outcome as { revision: number }).revision;
+}
+
+function changes(name: string, count: number, revision: number, value: string): Change[] {
+  return Array.from({ length: count }, (_, n) => ({ key: `${name} ${n}`, revision, value }));
+}
+
+/** Of a directory that is empty. */
+async function newDatabase(): Promise<{ lmdb: LmdbDatabase; database: JournaledDatabase }> {
+  const lmdb = LmdbDatabase.open(directory, 1);
+  const opening = { directory, nonce: 1, floor: 1000, fresh: true, assertCurrent: () => {} };
+  return { lmdb, database: await JournaledDatabase.takeOver(lmdb, opening) };
 }
 
 /** One frame for each value, in the journal of a process that was killed. */
@@ -135,6 +152,20 @@ describe('saving', () => {
     await again.close();
   });
 
+  it('shows what is being saved, and what has come since instead of it', async () => {
+    const { lmdb, database } = await newDatabase();
+    let goOn = (): void => {};
+    vi.spyOn(lmdb, 'ready').mockReturnValueOnce(new Promise((resolve) => (goOn = resolve)));
+    expect(await database.write(changes('long', 150, 1001, VALUE), 1001)).toEqual({ status: 'written' });
+    expect(await database.write(changes('long', 1, 1002, ''), 1002)).toEqual({ status: 'written' });
+    for (const [key, revision] of [['long 0', 1002] as const, ['long 1', 1001] as const]) {
+      expect(database.item(key)).toMatchObject({ revision });
+      expect(database.unsavedChanges().get(key)).toMatchObject({ revision });
+    }
+    goOn();
+    await database.close();
+  });
+
   it('lists deletes and what is under a prefix, whether saved or not', async () => {
     const store = await openStore();
     const revisions = await fill(store);
@@ -171,6 +202,119 @@ describe('a directory of the version before', () => {
   });
 });
 
+describe('a journal that cannot be saved', () => {
+  it('takes commits up to a limit, refuses them beyond, and goes on when it can be saved', async () => {
+    const { lmdb, database } = await newDatabase();
+    const failing = vi
+      .spyOn(lmdb, 'write')
+      .mockResolvedValue({ status: 'unknown', cause: new Error('no disk') });
+    let revision = 1001;
+    const write = (): Promise<GroupResult> => database.write(changes('long', 150, revision, VALUE), revision);
+    let result = await write();
+    for (; result.status === 'written' && revision < 1020; result = await write()) revision++;
+    expect(result).toMatchObject({ status: 'failed', cause: { message: 'no disk' } });
+    const journalled = journals().reduce((bytes, file) => bytes + statSync(file).size, 0);
+    expect(journalled).toBeLessThan(100 * MEGABYTE);
+    expect(database.item('long 0')).toMatchObject({ revision: revision - 1 });
+    failing.mockRestore();
+    expect(await write()).toEqual({ status: 'written' });
+    await database.close();
+  });
+});
+
+describe('closing', () => {
+  const LONG = changes('long', 150, 1001, VALUE);
+  const SHORT = changes('short', 1000, 1002, '');
+
+  /** More than one transaction takes, in the journal only, and a group in doubt behind it. */
+  async function inDoubt(lmdb: LmdbDatabase, database: JournaledDatabase): Promise<void> {
+    expect(await database.write(SHORT, 1002)).toEqual({ status: 'written' });
+    vi.spyOn(lmdb, 'isOwned').mockReturnValueOnce(true).mockReturnValueOnce(false);
+    expect(await database.write([{ key: 'lost', revision: 1003, value: '' }], 1003)).toMatchObject({
+      status: 'unknown',
+    });
+  }
+
+  async function expectAfterReopening(expected: readonly Change[]): Promise<void> {
+    expect(journals()).toEqual([]);
+    const lmdb = LmdbDatabase.open(directory, 2);
+    expect(lmdb.record()).toEqual({ revision: 1003, journal: undefined });
+    expect([...lmdb.page('', false, 2000)]).toHaveLength(expected.length);
+    for (const change of expected) expect(lmdb.item(change.key)).toEqual(change);
+    await lmdb.close();
+  }
+
+  it('saves everything while somebody waits for a group in doubt to be decided', async () => {
+    const { lmdb, database } = await newDatabase();
+    await inDoubt(lmdb, database);
+    const reading = database.ready().catch((error: unknown) => error);
+    await database.close();
+    expect(await reading).toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    await expectAfterReopening(SHORT);
+  });
+
+  it('saves everything, too, when both wait for a saving that is under way', async () => {
+    const { lmdb, database } = await newDatabase();
+    let goOn = (): void => {};
+    const held = new Promise<void>((resolve) => (goOn = resolve));
+    const ready = vi.spyOn(lmdb, 'ready').mockReturnValueOnce(held);
+    expect(await database.write(LONG, 1001)).toEqual({ status: 'written' });
+    expect(ready, 'a saving').toHaveBeenCalledTimes(1);
+    await inDoubt(lmdb, database);
+    const reading = database.ready();
+    await settled();
+    const closing = database.close();
+    goOn();
+    await Promise.allSettled([reading, closing]);
+    await expectAfterReopening([...LONG, ...SHORT]);
+  });
+});
+
+describe('a journal that its owner is still writing to', () => {
+  /** Of the owner 1, who has gone on in the second file before the first was saved. */
+  async function journalInBothFiles(): Promise<void> {
+    const lmdb = LmdbDatabase.open(directory, 1);
+    lmdb.takeOwnership({ revision: 1000, journal: 1 }, () => {});
+    const journal = new Journal(directory, 1);
+    for (const revision of [1001, 1002, 1003]) {
+      if (revision === 1003) journal.turnOver();
+      await journal.append(changes(`${revision}`, 1, revision, ''), revision);
+    }
+    journal.close();
+    await lmdb.close();
+  }
+
+  async function expectTaken(lmdb: LmdbDatabase, assertCurrent: () => void): Promise<void> {
+    const opening = { directory, nonce: 2, floor: 0, fresh: false, assertCurrent };
+    const database = await JournaledDatabase.takeOver(lmdb, opening);
+    expect(lmdb.page('', false, 10).map(({ key }) => key)).toEqual(['1001 0', '1002 0', '1003 0']);
+    await database.close();
+  }
+
+  it('is not taken for damaged because the second file goes on where the first was not finished yet', async () => {
+    await journalInBothFiles();
+    const [first] = journals();
+    const whole = readFileSync(first!);
+    truncateSync(first!, whole.length - 1);
+    let asked = 0;
+    await expectTaken(LmdbDatabase.open(directory, 2), () => {
+      if (++asked === 2) writeFileSync(first!, whole);
+    });
+  });
+
+  it('is not taken for damaged because of what the record said before it could no longer change', async () => {
+    await journalInBothFiles();
+    const lmdb = LmdbDatabase.open(directory, 2);
+    const take = lmdb.takeOwnership.bind(lmdb);
+    const record = vi.spyOn(lmdb, 'record').mockReturnValue({ revision: 900, journal: 17 });
+    vi.spyOn(lmdb, 'takeOwnership').mockImplementation((...args) => {
+      record.mockRestore();
+      return take(...args);
+    });
+    await expectTaken(lmdb, () => {});
+  });
+});
+
 describe('ownership', () => {
   it('that passes on half way through a saving leaves the record as it was: the next owner has to read the journal', async () => {
     const first = LmdbDatabase.open(directory, 1);
@@ -189,18 +333,19 @@ describe('ownership', () => {
     await second.close();
   });
 
-  it('that passes on while a group is being written leaves its fate open', async () => {
-    const lmdb = LmdbDatabase.open(directory, 1);
-    const opening = { directory, nonce: 1, floor: 1000, fresh: true, assertCurrent: () => {} };
-    const database = await JournaledDatabase.takeOver(lmdb, opening);
-    const owned = vi.spyOn(lmdb, 'isOwned').mockReturnValueOnce(true).mockReturnValueOnce(false);
+  it.each<[string, Appended]>([
+    ['is being written', { status: 'written' }],
+    ['cannot be written, and has not been cut off yet,', { status: 'failed', cause: new Error('no disk') }],
+  ])('that passes on while a group %s leaves its fate open', async (_name, appended) => {
+    const { lmdb, database } = await newDatabase();
+    vi.spyOn(lmdb, 'isOwned').mockReturnValueOnce(true).mockReturnValueOnce(false);
+    vi.spyOn(Journal.prototype, 'append').mockResolvedValueOnce(appended);
     const change = { key: 'a', revision: 1001, value: 'late' };
     expect(await database.write([change], 1001)).toMatchObject({
       status: 'unknown',
       cause: { code: 'STORE_IN_USE' },
     });
     expect(database.item('a')).toBeUndefined();
-    owned.mockRestore();
     await database.close();
   });
 });

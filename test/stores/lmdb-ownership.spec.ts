@@ -1,8 +1,9 @@
-import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { SystemClock } from '../../src/common/system-clock.js';
 import { LmdbStateStore } from '../../src/stores/lmdb/lmdb-state-store.js';
+import { StoreDirectory } from '../../src/stores/lmdb/store-directory.js';
 import { type Item } from '../../src/stores/state-store.interface.js';
 import { StoreProcess } from '../support/store-process.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
@@ -129,4 +130,16 @@ it('does not fence out who has taken the directory over while it was starting', 
   }
   await expect(new LmdbStateStore(directory, new LateClock()).open()).rejects.toMatchObject(IN_USE);
   expect(await owner.tell(claimOf('owner'))).toMatchObject({ status: 'committed' });
+});
+
+it('does not serve what another process, which took the directory over while it was being made, has made anew', async () => {
+  const declare = vi.spyOn(StoreDirectory.prototype, 'declareFormat').mockImplementationOnce(function (
+    this: StoreDirectory,
+  ) {
+    rmSync(join(directory, 'owner.sock'));
+    writeFileSync(join(directory, 'owner.sock'), '');
+    this.declareFormat();
+  });
+  await expect(newStore().open()).rejects.toMatchObject(IN_USE);
+  declare.mockRestore();
 });

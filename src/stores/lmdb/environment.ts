@@ -1,7 +1,7 @@
 import { open, type RootDatabase } from 'lmdb';
 import { decodeExact, encodeExact, writeExact } from '../exact-utf8.js';
 
-/** The record beside the items: its version is the owner's nonce, its value the newest revision given out. */
+/** The record beside the items: its version is the owner's nonce, its value what `OwnerRecord` says. */
 export const OWNER_RECORD = Symbol('owner record');
 
 export type Environment = RootDatabase<string, string | typeof OWNER_RECORD>;

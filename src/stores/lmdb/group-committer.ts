@@ -9,6 +9,8 @@ export type GroupResult =
   | { readonly status: 'fenced' }
   | { readonly status: 'failed' | 'unknown'; readonly cause: Error };
 
+export type NotWritten = Exclude<GroupResult, { status: 'written' }>;
+
 /** The part of the database that a group needs. */
 export interface GroupDatabase {
   /** Resolves when the database can be read and written; rejects with a `StoreError` while it cannot. */
@@ -18,7 +20,7 @@ export interface GroupDatabase {
   /** Never rejects. `written` means on disk. */
   write(changes: readonly Change[], revision: Cursor): Promise<GroupResult>;
   /** What to tell callers whose commits did not get written. */
-  refusal(result: Exclude<GroupResult, { status: 'written' }>): StoreError;
+  refusal(result: NotWritten): StoreError;
 }
 
 /**

@@ -31,17 +31,17 @@ const DELETED = 0xffff_ffff;
 /** UTF-8 takes at most this many bytes for one unit of a string. */
 const BYTES_PER_UNIT = 3;
 
-const FIRST_BUFFER_BYTES = 64 * 1024;
+/** More than nearly every frame takes, counted like this; what is not used of it takes no memory. A longer frame gets its own. */
+const KEPT_BYTES = 4 * 1024 * 1024;
 
-/** Makes frames, one at a time: the bytes of one are those of the next. */
+/** Makes frames, one at a time: the bytes of one may be those of the next. */
 export class FrameEncoder {
-  private buffer = Buffer.allocUnsafe(FIRST_BUFFER_BYTES);
+  private readonly kept = Buffer.allocUnsafe(KEPT_BYTES);
 
   constructor(private readonly nonce: number) {}
 
   encode({ revision, previous, changes }: Frame): Buffer {
-    this.makeRoom(changes);
-    const { buffer } = this;
+    const buffer = this.roomFor(changes);
     let at = HEADER_BYTES;
     for (const change of changes) at = writeChange(buffer, at, change);
     buffer.writeUInt32LE(TAG, 0);
@@ -53,12 +53,12 @@ export class FrameEncoder {
     return buffer.subarray(0, at);
   }
 
-  private makeRoom(changes: readonly Change[]): void {
+  private roomFor(changes: readonly Change[]): Buffer {
     let bytes = HEADER_BYTES;
     for (const { key, value } of changes) {
       bytes += CHANGE_BYTES + BYTES_PER_UNIT * (key.length + (value?.length ?? 0));
     }
-    if (bytes > this.buffer.length) this.buffer = Buffer.allocUnsafe(2 * bytes);
+    return bytes > KEPT_BYTES ? Buffer.allocUnsafe(bytes) : this.kept;
   }
 }
 

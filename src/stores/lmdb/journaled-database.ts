@@ -1,6 +1,6 @@
 import { type Change, type Cursor, type Item } from '../state-store.interface.js';
-import { type StoreError } from '../store.error.js';
-import { type GroupDatabase, type GroupResult } from './group-committer.js';
+import { StoreError } from '../store.error.js';
+import { type GroupDatabase, type GroupResult, type NotWritten } from './group-committer.js';
 import { type Frame } from './journal-frame.js';
 import { Journal, journalsIn, readJournal, removeJournal } from './journal.js';
 import { type LmdbDatabase, type OwnerRecord } from './lmdb-database.js';
@@ -19,6 +19,9 @@ export interface TakeOver {
 
 /** As much as is journalled before it is saved: read in a moment by the next start, and the objects kept for it are few. */
 const SAVE_AT_BYTES = 8 * 1024 * 1024;
+
+/** As much as is journalled although nothing can be saved: all of it is in memory, and the next start has to read it. */
+const FULL_AT_BYTES = 8 * SAVE_AT_BYTES;
 
 type Unsaved = ReadonlyMap<string, Change>;
 const NOTHING: Unsaved = new Map();
@@ -43,6 +46,7 @@ export class JournaledDatabase implements GroupDatabase {
   /** A group may or may not be in the journal. */
   private inDoubt = false;
   private recovery: Promise<void> | undefined;
+  private isClosing = false;
 
   private constructor(
     private readonly database: LmdbDatabase,
@@ -55,12 +59,12 @@ export class JournaledDatabase implements GroupDatabase {
   /** Looks at everything before it changes anything: what cannot be read is left as it is. */
   static async takeOver(database: LmdbDatabase, opening: TakeOver): Promise<JournaledDatabase> {
     const { directory, nonce, floor, fresh, assertCurrent } = opening;
-    if (!fresh) framesAfter(opening, database.record());
     // Whoever makes one later has taken ownership later.
     let abandoned: readonly number[] = [];
     const first = fresh ? { revision: floor, journal: undefined } : undefined;
-    const record = database.takeOwnership(first, () => {
+    const record = database.takeOwnership(first, (found) => {
       assertCurrent();
+      framesAfter(opening, found);
       abandoned = journalsIn(directory);
     });
     const frames = framesAfter(opening, record);
@@ -107,33 +111,39 @@ export class JournaledDatabase implements GroupDatabase {
   }
 
   async write(changes: readonly Change[], revision: Cursor): Promise<GroupResult> {
+    while (this.journal.bytes >= FULL_AT_BYTES) {
+      const saved = await this.startSaving();
+      if (saved.status !== 'written')
+        return saved.status === 'unknown' ? { ...saved, status: 'failed' } : saved;
+    }
     const before = this.ownership();
     if (before.status !== 'written') return before;
     this.revision = revision;
     const appended = await this.journal.append(changes, revision);
+    const after = this.ownership();
+    // The next owner may have read the journal before this group was in it, or after, or before it was cut off again.
+    if (after.status !== 'written') {
+      this.inDoubt = true;
+      return { status: 'unknown', cause: this.database.trouble(after) };
+    }
     if (appended.status !== 'written') {
       this.inDoubt = appended.status === 'unknown';
       // There may be room in the other file, or on the disk once this one is written over.
-      if (!this.inDoubt) this.startSaving();
+      if (!this.inDoubt) void this.startSaving();
       return appended;
     }
-    const after = this.ownership();
-    // The next owner may have read the journal before this group was in it, or after.
-    if (after.status !== 'written') {
-      this.inDoubt = true;
-      return { status: 'unknown', cause: this.refusal(after) };
-    }
     for (const change of changes) this.unsaved.set(change.key, change);
-    if (this.journal.bytes >= SAVE_AT_BYTES) this.startSaving();
+    if (this.journal.bytes >= SAVE_AT_BYTES) void this.startSaving();
     return appended;
   }
 
-  refusal(result: Exclude<GroupResult, { status: 'written' }>): StoreError {
+  refusal(result: NotWritten): StoreError {
     return this.database.refusal(result);
   }
 
   /** Saves everything: of a directory that was closed the journal is gone. */
   async close(): Promise<void> {
+    this.isClosing = true;
     await this.saving;
     const { status } = await this.save(undefined);
     this.journal.close();
@@ -153,11 +163,12 @@ export class JournaledDatabase implements GroupDatabase {
     }
   }
 
-  private startSaving(): void {
+  private startSaving(): Promise<GroupResult> {
     this.saving ??= this.save(this.nonce).finally(() => (this.saving = undefined));
+    return this.saving;
   }
 
-  /** Never called while a group is being written. `journal`: who has what comes after it. Never rejects. */
+  /** Never called while a group is being written or saved. `journal`: who has what comes after it. Never rejects. */
   private async save(journal: number | undefined): Promise<GroupResult> {
     const { revision } = this;
     this.beingSaved = this.unsaved;
@@ -173,23 +184,28 @@ export class JournaledDatabase implements GroupDatabase {
   /** Once everything else is saved under a later revision, what was in doubt is out of the journal for good. */
   private async recover(): Promise<void> {
     await this.saving;
-    this.startSaving();
-    const result = await this.saving!;
+    // From here on closing saves everything, and after that there is no journal to name.
+    if (this.isClosing) throw new StoreError('STORE_UNAVAILABLE', 'get', 'The store is being closed.');
+    const result = await this.startSaving();
     if (result.status === 'written') this.inDoubt = false;
-    else throw this.refusal(result.status === 'unknown' ? { ...result, status: 'failed' } : result);
+    else throw this.database.trouble(result);
   }
 }
 
-/** A journal that somebody else has just removed, having saved it, is not damaged. */
+/**
+ * A journal that somebody else has just removed, having saved it, is not damaged. Nor is one that an owner who is still alive has
+ * continued in the other file while the first was being read; it cannot do so again before it has saved.
+ */
 function framesAfter(
   { directory, assertCurrent }: TakeOver,
   { journal, revision }: OwnerRecord,
 ): readonly Frame[] {
+  if (journal === undefined) return [];
   try {
-    return journal === undefined ? [] : readJournal(directory, journal, revision);
-  } catch (error) {
+    return readJournal(directory, journal, revision);
+  } catch {
     assertCurrent();
-    throw error;
+    return readJournal(directory, journal, revision);
   }
 }
 

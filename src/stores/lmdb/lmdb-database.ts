@@ -4,7 +4,7 @@ import { type Change, type Cursor, type Item } from '../state-store.interface.js
 import { StoreError } from '../store.error.js';
 import { assertSoundDataFile } from './data-file-check.js';
 import { type Environment, OWNER_RECORD, openEnvironment } from './environment.js';
-import { type GroupResult } from './group-committer.js';
+import { type GroupResult, type NotWritten } from './group-committer.js';
 
 /** What the database says of itself, beside the items. */
 export interface OwnerRecord {
@@ -48,14 +48,14 @@ export class LmdbDatabase {
 
   /**
    * Every earlier owner is fenced out from here on. Returns the record as it was; there must be one unless the database is `fresh`.
-   * `assertCurrent` throws when the directory has passed on. It is asked inside the transaction: whoever took the directory
-   * last writes its record last, and nobody who has lost it fences out who has it.
+   * `assertMayTake` throws when the directory has passed on, or must be left as it is. It is asked inside the transaction: whoever
+   * took the directory last writes its record last, nobody who has lost it fences out who has it, and what the record says stays true.
    */
-  takeOwnership(fresh: OwnerRecord | undefined, assertCurrent: () => void): OwnerRecord {
+  takeOwnership(fresh: OwnerRecord | undefined, assertMayTake: (record: OwnerRecord) => void): OwnerRecord {
     try {
       return this.environment.transactionSync(() => {
-        assertCurrent();
         const record = fresh ?? this.record();
+        assertMayTake(record);
         this.environment.putSync(OWNER_RECORD, recordText(record), this.nonce);
         return record;
       });
@@ -130,21 +130,25 @@ export class LmdbDatabase {
     return this.writeTogether(some, record);
   }
 
-  refusal(result: Exclude<GroupResult, { status: 'written' }>): StoreError {
+  /** For who asked for this to be written. */
+  refusal(result: NotWritten): StoreError {
+    const certainty =
+      result.status === 'failed' ? 'Nothing was written. ' : 'It is not known what was written. ';
+    return this.trouble(result, certainty);
+  }
+
+  /** For who cannot be served because of it, and may have asked for something before of which that is not known. */
+  trouble(result: NotWritten, certainty = ''): StoreError {
     if (result.status === 'fenced') {
-      return new StoreError(
-        'STORE_IN_USE',
-        'commit',
-        `Another process has taken over the state in ${this.directory}. Nothing was written; this process must end.`,
-      );
+      const message = `Another process has taken over the state in ${this.directory}. This process must end.`;
+      return new StoreError('STORE_IN_USE', 'commit', message);
     }
     if (result.cause instanceof StoreError) return result.cause;
-    const certainty = result.status === 'failed' ? 'Nothing was written' : 'It is not known what was written';
     return new StoreError(
       'STORE_UNAVAILABLE',
       'commit',
       `Cannot write to ${this.directory}: ${result.cause.message}, ${freeSpace(this.directory)}. ` +
-        `${certainty}. Make room or see to the disk; the store goes on by itself.`,
+        `${certainty}Make room or see to the disk; the store goes on by itself.`,
       result.cause,
     );
   }
@@ -200,7 +204,7 @@ export class LmdbDatabase {
     const result = await this.writeTogether([], this.record());
     if (result.status === 'written') return;
     this.broken = true;
-    throw this.refusal(result.status === 'unknown' ? { ...result, status: 'failed' } : result);
+    throw this.trouble(result);
   }
 }
 

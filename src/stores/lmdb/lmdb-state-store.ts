@@ -83,10 +83,15 @@ export class LmdbStateStore implements StateStore {
     return keys.map((key) => database.item(key));
   }
 
-  async commit(_partition: number, writes: readonly Write[]): Promise<CommitOutcome> {
-    const { committer } = this.assertServing('commit');
-    assertCommittable(writes);
-    return committer.commit(writes);
+  /** Not `async`, which would wrap the committer's promise in another one for every commit. */
+  commit(_partition: number, writes: readonly Write[]): Promise<CommitOutcome> {
+    try {
+      const { committer } = this.assertServing('commit');
+      assertCommittable(writes);
+      return committer.commit(writes);
+    } catch (error) {
+      return Promise.reject(error as StoreError);
+    }
   }
 
   commitMany(commits: readonly Commit[]): Promise<CommitOutcome>[] {
@@ -141,8 +146,8 @@ export class LmdbStateStore implements StateStore {
 
   private async openDatabase(socket: OwnerSocket): Promise<Serving> {
     const fresh = !this.directory.hasState();
-    this.directory.assertWritable();
     if (fresh) this.directory.beginCreation();
+    this.directory.assertWritable();
     const nonce = randomInt(1, NONCES);
     const lmdb = LmdbDatabase.open(this.directory.path, nonce);
     try {
@@ -155,6 +160,8 @@ export class LmdbStateStore implements StateStore {
         assertCurrent: () => socket.assertCurrent(),
       });
       if (fresh) this.directory.declareFormat();
+      // Who took the directory before it was declared has made everything in it anew.
+      if (fresh) socket.assertCurrent();
       const { revision } = database;
       const feed = new ChangeFeed(revision);
       return { database, feed, socket, committer: new GroupCommitter(database, feed, revision) };
