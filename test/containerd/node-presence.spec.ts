@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { type LockClientOptions } from '../../src/client/index.js';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { type LockClientOptions, UnavailableError } from '../../src/client/index.js';
 import { ContainerdPlugin } from '../../src/containerd/index.js';
 import { NodePresence } from '../../src/containerd/node/node-presence.js';
 import { clientOf, proxyOf } from '../client/setup.js';
@@ -24,7 +24,7 @@ function presenceOf(
     () => said.push('lost'),
     waitMs,
   );
-  return { presence, said };
+  return { client, presence, said };
 }
 
 describe('a node id', () => {
@@ -61,6 +61,23 @@ describe('a node id', () => {
     expect((await server.get('/locks')).body.locks).toMatchObject([{ type: 'serve', held: true }]);
     proxy.modeOf = () => 'pass';
     proxy.cut();
+    await Promise.all([presence.take(never), presence.take(never)]);
+    expect(said).toEqual(['lost']);
+  });
+
+  it('is not waited for by the process that has lost it and could not give it back', async () => {
+    const server = await isolating({ logLevel: 'error' });
+    const proxy = await proxyOf(server);
+    const { client, presence, said } = presenceOf(proxy, 'a', 300, { sessionTtlMs: 1000 });
+    await presence.take(never);
+    proxy.modeOf = () => 'half-open';
+    proxy.freeze();
+    await expect.poll(() => said, { timeout: 5000 }).toEqual(['lost']);
+    proxy.modeOf = () => 'pass';
+    proxy.cut();
+    const away = new UnavailableError('UNREACHABLE', 'No answer', { attempts: [] });
+    vi.spyOn(client, 'unlock').mockRejectedValueOnce(away);
+    await expect(presence.take(never)).rejects.toBe(away);
     await presence.take(never);
     expect(said).toEqual(['lost']);
   });

@@ -4,6 +4,7 @@ import {
   type Key,
   type LockClient,
   type LockOptions,
+  UnavailableError,
 } from '../../client/index.js';
 import { CannotServeError } from './cannot-serve.error.js';
 
@@ -16,6 +17,7 @@ const WAIT_MS = 30_000;
  */
 export class NodePresence {
   private hold: Hold | undefined;
+  private taking: Promise<void> | undefined;
 
   constructor(
     private readonly client: LockClient,
@@ -25,8 +27,13 @@ export class NodePresence {
     private readonly waitMs = WAIT_MS,
   ) {}
 
-  /** Throws `CannotServeError` if another process has it and lives. */
-  async take(signal: AbortSignal): Promise<void> {
+  /** Throws `CannotServeError` if another process has it and lives. Who asks meanwhile gets the same: nobody waits for himself. */
+  take(signal: AbortSignal): Promise<void> {
+    this.taking ??= this.takeNow(signal).finally(() => (this.taking = undefined));
+    return this.taking;
+  }
+
+  private async takeNow(signal: AbortSignal): Promise<void> {
     if (this.hold && !this.hold.isLost) return;
     if (this.hold) await this.giveBack(this.hold);
     this.hold = (await this.ask({ waitMs: 0, signal })) ?? (await this.waitFor(signal));
@@ -35,7 +42,11 @@ export class NodePresence {
 
   /** The server may know it still, for as long as a session lives: nobody is to wait for this very process. */
   private async giveBack(lost: Hold): Promise<void> {
-    await this.client.unlock(lost, { success: false, error: 'lost' }).catch(() => undefined);
+    try {
+      await this.client.unlock(lost, { success: false, error: 'lost' });
+    } catch (error) {
+      if (error instanceof UnavailableError) throw error;
+    }
   }
 
   private async waitFor(signal: AbortSignal): Promise<Hold> {
