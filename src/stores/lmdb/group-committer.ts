@@ -68,10 +68,9 @@ export class GroupCommitter {
   }
 
   private async run(): Promise<void> {
-    while (this.queue.length > 0) {
-      await endOfTurn();
-      await this.commitGroup(this.queue.splice(0, COMMITS_PER_GROUP));
-    }
+    await endOfTurn();
+    // What has gathered meanwhile goes before the answers of the last group are made: the disk works beside them.
+    while (this.queue.length > 0) await this.commitGroup(this.queue.splice(0, COMMITS_PER_GROUP));
     this.underWay = undefined;
   }
 

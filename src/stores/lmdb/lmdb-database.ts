@@ -76,7 +76,7 @@ export class LmdbDatabase {
   isOwned(): boolean {
     // A read that goes on in an old snapshot would not notice.
     this.environment.resetReadTxn();
-    return this.environment.getEntry(OWNER_RECORD)?.version === this.nonce;
+    return this.environment.getBinaryFast(OWNER_RECORD) !== undefined && getLastVersion() === this.nonce;
   }
 
   async ready(): Promise<void> {
