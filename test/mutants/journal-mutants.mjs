@@ -220,6 +220,20 @@ export const journalMutants = [
     tests: [FAILURE_SPEC],
   },
   {
+    name: 'where nothing can be written past the page cache, it is written through it',
+    file: FILE,
+    find: '    writeSync(file, blockBuffer(BLOCK_BYTES), 0, BLOCK_BYTES, 0);\n',
+    replace: '    void [writeSync, blockBuffer, BLOCK_BYTES];\n',
+    tests: [FAILURE_SPEC],
+  },
+  {
+    name: 'what is behind a frame is nothing of an earlier one',
+    file: FRAME,
+    find: '.fill(0, at, end)',
+    replace: '',
+    tests: [FRAME_SPEC],
+  },
+  {
     name: 'a frame that is missing is noticed',
     file: JOURNAL,
     find: 'if (!follows) throw',

@@ -23,6 +23,11 @@ function bytesOf(frames: readonly Frame[], nonce = NONCE): Buffer {
   return Buffer.concat(frames.map((one) => Buffer.from(encoder.encode(one))));
 }
 
+/** Without the zeros behind it: a header, and the payload whose length is in it. */
+function usedBytes(frame: Buffer): number {
+  return 36 + frame.readUInt32LE(28);
+}
+
 describe('frames of a journal', () => {
   it('come back as they were, whatever is in them', () => {
     fc.assert(
@@ -37,17 +42,28 @@ describe('frames of a journal', () => {
       fc.property(
         fc.array(frame, { minLength: 1, maxLength: 4 }),
         fc.nat(),
+        fc.nat(),
         fc.boolean(),
-        (frames, n, cut) => {
+        (frames, n, m, cut) => {
           const bytes = bytesOf(frames);
-          const at = n % bytes.length;
+          const broken = n % frames.length;
+          const start = bytesOf(frames.slice(0, broken)).length;
+          const at = start + (m % usedBytes(bytesOf([frames[broken]!])));
           if (!cut) bytes[at] = bytes[at]! ^ 0x55;
-          const broken = frames.findIndex((_, i) => bytesOf(frames.slice(0, i + 1)).length > at);
           const whole = cut ? frames.slice(0, broken) : frames.filter((_, i) => i !== broken);
           expect(findFrames(cut ? bytes.subarray(0, at) : bytes, NONCE)).toEqual(whole);
         },
       ),
     );
+  });
+
+  it('are whole blocks, and behind what is used of the last there is nothing of an earlier one', () => {
+    const encoder = new FrameEncoder(NONCE);
+    const change = { key: 'k', revision: 1, value: 'x'.repeat(10_000) };
+    expect(encoder.encode({ revision: 1, previous: 0, changes: [change] })).toHaveLength(3 * 4096);
+    const short = encoder.encode({ revision: 2, previous: 1, changes: [] });
+    expect(short).toHaveLength(4096);
+    expect(short.subarray(usedBytes(short)).every((byte) => byte === 0)).toBe(true);
   });
 
   it('are found before and behind the rest of an older one that was written over', () => {

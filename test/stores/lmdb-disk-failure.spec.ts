@@ -21,7 +21,9 @@ afterEach(async () => {
   rmSync(directory, { recursive: true });
 });
 
-async function startOnFailingDisk(what: 'FAIL_META' | 'FAIL_SYNC' | 'FAIL_JOURNAL'): Promise<number> {
+async function startOnFailingDisk(
+  what: 'FAIL_META' | 'FAIL_SYNC' | 'FAIL_JOURNAL' | 'FAIL_DIRECT',
+): Promise<number> {
   const library = join(directory, 'failing-disk.so');
   expect(spawnSync('cc', ['-shared', '-fPIC', '-o', library, SOURCE, '-ldl']).status).toBe(0);
   child = new StoreProcess(join(directory, 'state'), { env: { LD_PRELOAD: library, [what]: switchFile } });
@@ -102,5 +104,13 @@ describe.skipIf(!hasCompiler)('a disk that fails (needs a C compiler)', () => {
     await reopen();
     expect(await read()).toEqual([{ key: 'a', revision: revision + 1, value: 'perhaps' }]);
     expect(revisionOf(await write(revision + 1, 'after'))).toBeGreaterThan(revision + 1);
+  });
+
+  it('may be one that cannot write past the page cache', async () => {
+    writeFileSync(switchFile, '');
+    const revision = await startOnFailingDisk('FAIL_DIRECT');
+    await child.kill();
+    await reopen();
+    expect(await read()).toEqual([{ key: 'a', revision, value: 'before' }]);
   });
 });

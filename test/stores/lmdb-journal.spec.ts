@@ -1,4 +1,16 @@
-import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type GroupResult } from '../../src/stores/lmdb/group-committer.js';
@@ -80,7 +92,7 @@ describe('a journal that was left behind', () => {
   it('lacks its last frame if a crash came in between: then that was never acknowledged', async () => {
     const revisions = await leaveJournal(['one', 'two', 'three']);
     const [file] = journals();
-    truncateSync(file!, statSync(file!).size - 1);
+    truncateSync(file!, readFileSync(file!).indexOf('three') + 4);
     const store = await openStore();
     expect(await store.get(0, ['a'])).toEqual([{ key: 'a', revision: revisions[1], value: 'two' }]);
     const outcome = await store.commit(0, [{ key: 'a', expect: revisions[1]!, put: 'again' }]);
@@ -150,6 +162,25 @@ describe('saving', () => {
     const again = await openStore();
     expect(await listed(again)).toEqual(revisions);
     await again.close();
+  });
+
+  it.skipIf(process.platform !== 'linux')('goes past the page cache where it can', async () => {
+    const store = await openStore();
+    const file = journals()[0]!;
+    let possible = true;
+    try {
+      closeSync(openSync(file, constants.O_RDWR | constants.O_DIRECT));
+    } catch {
+      possible = false;
+    }
+    const isOpen = (name: string): boolean =>
+      existsSync(`/proc/self/fd/${name}`) && readlinkSync(`/proc/self/fd/${name}`) === file;
+    const open = readdirSync('/proc/self/fd').filter(isOpen);
+    const flags = open.map(
+      (name) => /flags:\s*(\d+)/.exec(readFileSync(`/proc/self/fdinfo/${name}`, 'utf8'))![1]!,
+    );
+    expect(flags.map((octal) => (parseInt(octal, 8) & constants.O_DIRECT) !== 0)).toEqual([possible]);
+    await store.close();
   });
 
   it('shows what is being saved, and what has come since instead of it', async () => {

@@ -1,12 +1,14 @@
-import { closeSync, constants, fdatasync, ftruncate, openSync, write } from 'node:fs';
+import { closeSync, constants, fdatasync, ftruncate, openSync, write, writeSync } from 'node:fs';
 import { promisify } from 'node:util';
+import { BLOCK_BYTES, blockBuffer } from './blocks.js';
 
 const writeAt = promisify(write);
 const flush = promisify(fdatasync);
 const cut = promisify(ftruncate);
 
 /** A write returns when its bytes are on disk: one call where writing and flushing would be two. */
-const FLAGS = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_DSYNC;
+const FLAGS = constants.O_RDWR | constants.O_DSYNC;
+const NEW = constants.O_CREAT | constants.O_EXCL;
 
 export type Appended =
   | { readonly status: 'written' }
@@ -15,13 +17,19 @@ export type Appended =
 
 const WRITTEN: Appended = { status: 'written' };
 
-/** A file that grows the first time and is written over from its beginning after that, which takes the disk less. */
+/**
+ * A file that grows the first time and is written over from its beginning after that, which takes the disk less. What is appended are
+ * whole blocks, which go past the page cache where the file system can do that.
+ */
 export class JournalFile {
   private end = 0;
   private readonly file: number;
 
   constructor(readonly path: string) {
-    this.file = openSync(path, FLAGS, 0o600);
+    const cached = openSync(path, FLAGS | NEW, 0o600);
+    const direct = openDirect(path);
+    if (direct !== undefined) closeSync(cached);
+    this.file = direct ?? cached;
   }
 
   /** How much was written since its beginning. */
@@ -61,5 +69,18 @@ export class JournalFile {
     } catch {
       return false;
     }
+  }
+}
+
+/** Whether a file system takes direct writes is known only from one. */
+function openDirect(path: string): number | undefined {
+  let file: number | undefined;
+  try {
+    file = openSync(path, FLAGS | constants.O_DIRECT);
+    writeSync(file, blockBuffer(BLOCK_BYTES), 0, BLOCK_BYTES, 0);
+    return file;
+  } catch {
+    if (file !== undefined) closeSync(file);
+    return undefined;
   }
 }

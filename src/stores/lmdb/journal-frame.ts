@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { decodeExact, writeExact } from '../exact-utf8.js';
 import { type Change, type Cursor } from '../state-store.interface.js';
+import { blockBuffer, wholeBlocks } from './blocks.js';
 
 /** One group of commits, as the journal holds it. */
 export interface Frame {
@@ -14,7 +15,7 @@ export interface Frame {
 /**
  * Header: tag (4), nonce of the owner, revision, previous revision (8 each), bytes of the payload (4), checksum of all that is
  * before it and of the payload (4). Payload, for each change: bytes of the key and of the value (4 each), revision (8), key,
- * value. Little-endian; numbers of 8 bytes are doubles.
+ * value. Little-endian; numbers of 8 bytes are doubles. Behind it zeros up to the end of a block.
  */
 const TAG = 0x314a_4648;
 const NONCE_AT = 4;
@@ -36,7 +37,7 @@ const KEPT_BYTES = 4 * 1024 * 1024;
 
 /** Makes frames, one at a time: the bytes of one may be those of the next. */
 export class FrameEncoder {
-  private readonly kept = Buffer.allocUnsafe(KEPT_BYTES);
+  private readonly kept = blockBuffer(KEPT_BYTES);
 
   constructor(private readonly nonce: number) {}
 
@@ -50,7 +51,8 @@ export class FrameEncoder {
     buffer.writeDoubleLE(previous, PREVIOUS_AT);
     buffer.writeUInt32LE(at - HEADER_BYTES, LENGTH_AT);
     buffer.writeUInt32LE(checksum(buffer, 0, at), CHECKSUM_AT);
-    return buffer.subarray(0, at);
+    const end = wholeBlocks(at);
+    return buffer.fill(0, at, end).subarray(0, end);
   }
 
   private roomFor(changes: readonly Change[]): Buffer {
@@ -58,7 +60,7 @@ export class FrameEncoder {
     for (const { key, value } of changes) {
       bytes += CHANGE_BYTES + BYTES_PER_UNIT * (key.length + (value?.length ?? 0));
     }
-    return bytes > KEPT_BYTES ? Buffer.allocUnsafe(bytes) : this.kept;
+    return bytes > KEPT_BYTES ? blockBuffer(bytes) : this.kept;
   }
 }
 

@@ -3,6 +3,7 @@
  * the first 8 KB of any file fails (LMDB's meta pages); while the one named by FAIL_SYNC exists, flushing does,
  * so that a write to a file that flushes by itself (the journal) is made and then said to have failed, and cutting files does.
  * With FAIL_JOURNAL writes to the journal are made and said to have failed, too, but it can be cut; the database cannot be flushed.
+ * With FAIL_DIRECT there is no writing past the page cache, as on a file system that cannot.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -33,6 +34,10 @@ static ssize_t write_at(const char *name, int fd, const void *bytes, size_t size
   ssize_t (*real)(int, const void *, size_t, off_t) = dlsym(RTLD_NEXT, name);
   if (offset < 8192 && told_to_fail("FAIL_META")) {
     errno = EIO;
+    return -1;
+  }
+  if ((fcntl(fd, F_GETFL) & O_DIRECT) && told_to_fail("FAIL_DIRECT")) {
+    errno = EINVAL;
     return -1;
   }
   ssize_t written = real(fd, bytes, size, offset);
