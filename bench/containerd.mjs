@@ -1,6 +1,7 @@
 // The content plugin beside containerd's own store: the same image from the same registry, in turns.
-import { join } from 'node:path';
+import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { register } from 'node:module';
 import { ratio, table } from './support.mjs';
 
@@ -14,6 +15,17 @@ const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3);
 register('./engines/typescript.mjs', import.meta.url);
 const { Cluster } = await import('../test/support/containerd/cluster.ts');
 const { ContainerdServer } = await import('../test/support/containerd/containerd-server.ts');
+const { gzippedLayer, imageOf } = await import('../test/support/registry/image.ts');
+
+/** What the image of a service written for Node has: Node, and packages. As registries keep them, gzipped. */
+const NODE = () => gzippedLayer(tarOf(dirname(process.execPath), basename(process.execPath)));
+const PACKAGES = () => gzippedLayer(tarOf('.', 'node_modules'));
+
+function tarOf(directory, name) {
+  const { status, stdout } = spawnSync('tar', ['-C', directory, '-c', name], { maxBuffer: 2048 * MB });
+  if (status !== 0) throw new Error(`tar of ${name} failed`);
+  return stdout;
+}
 
 const cluster = await Cluster.start({ nodes: 2 });
 let builtIn;
@@ -23,30 +35,38 @@ try {
   builtIn = await ContainerdServer.start(directory);
   const [one, two] = cluster.nodes;
   const stores = { 'built-in': builtIn, plugin: one.containerd };
-  const { directRef } = await cluster.push([LAYER_MB * MB]);
-  const times = { 'built-in': { fetch: [], unpack: [] }, plugin: { fetch: [], unpack: [] } };
-  for (let round = 0; round < ROUNDS; round++) {
-    for (const [name, containerd] of Object.entries(stores)) {
-      times[name].fetch.push(await timed(containerd, 'content', 'fetch', '--plain-http', directRef));
-      times[name].unpack.push(await timed(containerd, 'images', 'pull', '--plain-http', directRef));
-      await containerd.ctr('images', 'rm', '--sync', directRef);
+  const random = await cluster.push([LAYER_MB * MB]);
+  const { directRef } = random;
+  const node = await cluster.publish(imageOf([NODE()]));
+  const application = await cluster.publish(imageOf([NODE(), PACKAGES()]));
+  const images = Object.entries({
+    'one file of random bytes, not compressed': random,
+    'Node, gzipped': node,
+    'Node and packages, gzipped': application,
+  });
+  const rows = [];
+  for (const [name, { directRef: ref, image }] of images) {
+    const size = megabytes(image);
+    const times = { 'built-in': { fetch: [], unpack: [] }, plugin: { fetch: [], unpack: [] } };
+    for (let round = 0; round < ROUNDS; round++) {
+      for (const [store, containerd] of Object.entries(stores)) {
+        times[store].fetch.push(await timed(containerd, 'content', 'fetch', '--plain-http', ref));
+        times[store].unpack.push(await timed(containerd, 'images', 'pull', '--plain-http', ref));
+        await containerd.ctr('images', 'rm', '--sync', ref);
+      }
+    }
+    for (const what of ['fetch', 'unpack']) {
+      const [own, ours] = ['built-in', 'plugin'].map((store) => size / median(times[store][what]));
+      const label = what === 'fetch' ? 'fetch' : 're-pull with unpack';
+      rows.push([
+        `${name}, ${size.toFixed(0)} MB: ${label}`,
+        own.toFixed(0),
+        ours.toFixed(0),
+        ratio(ours / own),
+      ]);
     }
   }
-  const speed = (seconds) => LAYER_MB / median(seconds);
-  const rows = ['fetch', 'unpack'].map((what) => {
-    const [own, ours] = ['built-in', 'plugin'].map((name) => speed(times[name][what]));
-    return [
-      what === 'fetch' ? 'fetch' : 're-pull with unpack',
-      own.toFixed(0),
-      ours.toFixed(0),
-      ratio(ours / own),
-    ];
-  });
-  table(
-    `One layer of ${LAYER_MB} MB, median of ${ROUNDS}`,
-    ['', 'built-in MB/s', 'plugin MB/s', 'ratio'],
-    rows,
-  );
+  table(`Images, median of ${ROUNDS}`, ['', 'built-in MB/s', 'plugin MB/s', 'ratio'], rows);
 
   const alone = [];
   const both = [];
@@ -77,10 +97,16 @@ try {
   await cluster.destroy();
 }
 
+/** What went before has left nothing for the disk to do. */
 async function timed(containerd, ...args) {
+  spawnSync('sync');
   const begin = performance.now();
   await containerd.ctr(...args);
   return (performance.now() - begin) / 1000;
+}
+
+function megabytes({ layers }) {
+  return layers.reduce((sum, { bytes }) => sum + bytes.length, 0) / MB;
 }
 
 function median(values) {

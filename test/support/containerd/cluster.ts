@@ -72,9 +72,12 @@ export class Cluster {
   }
 
   /** A new image in the registry, of layers nobody has seen. Its name as `ctr` wants it. */
-  async push(layerSizes: readonly number[]): Promise<PushedImage> {
+  push(layerSizes: readonly number[]): Promise<PushedImage> {
+    return this.publish(makeImage({ layerSizes, seed: this.images }));
+  }
+
+  async publish(image: Image): Promise<PushedImage> {
     const name = `image-${++this.images}`;
-    const image = makeImage({ layerSizes, seed: this.images });
     await pushImage(this.registry.url, name, image);
     await this.registry.forget();
     return {

@@ -1,10 +1,16 @@
 import { createCipheriv, createHash } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
 import { tarLayer } from './tar-layer.js';
 
 export interface Blob {
   readonly digest: string;
   readonly mediaType: string;
   readonly bytes: Buffer;
+}
+
+export interface Layer extends Blob {
+  /** The digest of what is in it, unpacked. */
+  readonly diffId: string;
 }
 
 export interface Image {
@@ -22,16 +28,26 @@ export interface ImageOptions {
 
 /** An OCI image of random bytes which depend on the seed alone. */
 export function makeImage({ layerSizes, seed }: ImageOptions): Image {
-  const layers = layerSizes.map((size, n) => {
-    const bytes = tarLayer(`layer-${n}`, randomBytes(size, `${seed}/${n}`));
-    return blob('application/vnd.oci.image.layer.v1.tar', bytes);
-  });
-  const diffIds = layers.map(({ digest }) => digest);
+  return imageOf(
+    layerSizes.map((size, n) => {
+      const bytes = tarLayer(`layer-${n}`, randomBytes(size, `${seed}/${n}`));
+      const layer = blob('application/vnd.oci.image.layer.v1.tar', bytes);
+      return { ...layer, diffId: layer.digest };
+    }),
+  );
+}
+
+/** A layer as registries have most of them. */
+export function gzippedLayer(tar: Buffer): Layer {
+  return { ...blob('application/vnd.oci.image.layer.v1.tar+gzip', gzipSync(tar)), diffId: digestOf(tar) };
+}
+
+export function imageOf(layers: readonly Layer[]): Image {
   const config = json('application/vnd.oci.image.config.v1+json', {
     architecture: process.arch === 'x64' ? 'amd64' : process.arch,
     os: 'linux',
     config: {},
-    rootfs: { type: 'layers', diff_ids: diffIds },
+    rootfs: { type: 'layers', diff_ids: layers.map(({ diffId }) => diffId) },
   });
   const manifest = json('application/vnd.oci.image.manifest.v1+json', {
     schemaVersion: 2,
