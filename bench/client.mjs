@@ -10,10 +10,10 @@ import { startBareHttp } from './bare-http.mjs';
 import { freePort, leaveServerCore, start } from './processes.mjs';
 import { rate, ratio, table, temporaryDirectory, thousands } from './support.mjs';
 
-const MILLISECONDS = 2000;
+const MILLISECONDS = 700;
 /** Single requests take other paths than batches, and are few: their code needs time to be compiled. */
 const WARM_UP_MS = 4000;
-const ROUNDS = 5;
+const ROUNDS = 15;
 const WORKERS = 32;
 const CONTENDED_KEYS = 4;
 const main = fileURLToPath(new URL('../dist/main.js', import.meta.url));
@@ -49,19 +49,20 @@ async function round(milliseconds, server, workers, work) {
 }
 
 /**
- * The median of some rounds of each contender, after one to warm up. They take turns, so that whatever else the machine does
- * disturbs all of them alike.
+ * Many short rounds of each contender, after one to warm up. They take turns, so that whatever else the machine does disturbs all of
+ * them alike.
  */
-async function medians(contenders) {
+async function measure(contenders) {
   const results = new Map(contenders.map(([name]) => [name, []]));
   for (const [, ...contender] of contenders) await round(WARM_UP_MS, ...contender);
   for (let n = 0; n < ROUNDS; n++) {
     for (const [name, ...contender] of contenders)
       results.get(name).push(await round(MILLISECONDS, ...contender));
   }
-  const middle = (all) => all.toSorted((a, b) => a.perSecond - b.perSecond)[ROUNDS >> 1];
-  return Object.fromEntries([...results].map(([name, all]) => [name, middle(all)]));
+  return Object.fromEntries(results);
 }
+
+const median = (numbers) => numbers.toSorted((a, b) => a - b)[numbers.length >> 1];
 
 async function cycle(client, key) {
   const { hold, error } = await client.lock(key);
@@ -123,7 +124,7 @@ async function measureAll() {
   const file = await startHoldfast({ STORE_URL: `file:${directory.path}` });
   const handover = await startHoldfast({ STORE_URL: 'memory:', SUCCESS_POLICY: 'handover' });
   const inMemory = privateKeys(memory);
-  const results = await medians([
+  const results = await measure([
     ...(redis ? redlockContenders(redis) : []),
     ['memory', memory, WORKERS, inMemory],
     ['file', file, WORKERS, privateKeys(file)],
@@ -135,9 +136,13 @@ async function measureAll() {
   return results;
 }
 
-const beside = (result, other) => (other ? ratio(result.perSecond / other.perSecond) : '–');
+/** Of rounds next to each other: what slows down one slows down the other. */
+const beside = (rounds, others) =>
+  others ? ratio(median(rounds.map(({ perSecond }, n) => perSecond / others[n].perSecond))) : '–';
+const rateOf = (rounds) => median(rounds.map(({ perSecond }) => perSecond));
 const microseconds = (us) => (Number.isNaN(us) ? '–' : us.toFixed(us < 100 ? 1 : 0));
-const costs = ({ clientUs, serverUs }) => [microseconds(clientUs), microseconds(serverUs)];
+const costs = (rounds) =>
+  ['clientUs', 'serverUs'].map((side) => microseconds(median(rounds.map((one) => one[side]))));
 
 leaveServerCore();
 const results = await measureAll();
@@ -154,7 +159,7 @@ table(
     .filter(([, result]) => result)
     .map(([title, result, peer, ofMemory]) => [
       title,
-      thousands(result.perSecond),
+      thousands(rateOf(result)),
       ...costs(result),
       beside(result, peer),
       beside(result, ofMemory),
@@ -172,13 +177,16 @@ table(
     .filter(([, result]) => result)
     .map(([title, result]) => [
       title,
-      Math.round(1e6 / result.perSecond).toString(),
+      Math.round(1e6 / rateOf(result)).toString(),
       ...costs(result),
       beside(results.undici, result),
       beside(results.node, result),
     ]),
 );
 console.log(
-  '\nµs of client and server: processor time for each cycle. Goal 2: private keys in memory ≥ 1.0 of redlock; `file:` ≥ 0.60 of `memory:`. Goal 3: at most 1.30 of two bare round trips by undici, the HTTP client of LockClient.',
+  `\nMedians of ${ROUNDS} rounds, and of the ratios of rounds next to each other. µs of client and server: processor time for each cycle.`,
+);
+console.log(
+  'Goal 2: private keys in memory ≥ 1.0 of redlock; `file:` ≥ 0.60 of `memory:`. Goal 3: at most 1.30 of two bare round trips.',
 );
 process.exit();
