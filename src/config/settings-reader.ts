@@ -48,9 +48,10 @@ export class SettingsReader {
       .split(',')
       .map((part) => part.trim())
       .filter((part) => part !== '');
-    const wrong = names.find((part, index) => !pattern.test(part) || names.indexOf(part) !== index);
-    if (wrong !== undefined)
-      this.wrong(name, `must be different names separated by commas; "${wrong}" is not one`);
+    const wrong = names.find((part) => !pattern.test(part));
+    if (wrong !== undefined) this.wrong(name, `must be names separated by commas; "${wrong}" is not one`);
+    const repeated = names.find((part, index) => names.indexOf(part) !== index);
+    if (repeated !== undefined) this.wrong(name, `must name each only once, and has "${repeated}" twice`);
     if (names.length > most) this.wrong(name, `must be at most ${most} names`);
     return names;
   }

@@ -61,6 +61,13 @@ describe('readSettings', () => {
     expect(problems(environment)).toEqual([expect.stringContaining(name)]);
   });
 
+  it('says of a list whether a name is none, or is there twice', () => {
+    expect(problems({ LANES: 'a,b,a' })).toEqual(['LANES must name each only once, and has "a" twice']);
+    expect(problems({ LANES: 'a,b c' })).toEqual([
+      'LANES must be names separated by commas; "b c" is not one',
+    ]);
+  });
+
   it.each([
     'memory:',
     'file:./data',

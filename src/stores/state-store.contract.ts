@@ -1,4 +1,4 @@
-import { type ContractRunner } from '../common/contract-runner.js';
+import { type ContractRunner, skippable } from '../common/contract-runner.js';
 import { commitContract } from './contract/commit.contract.js';
 import { type ContractFactory, type ContractSubject, type ContractTest } from './contract/harness.js';
 import { historyContract } from './contract/history.contract.js';
@@ -17,18 +17,22 @@ export { type ContractFactory as StateStoreContractFactory } from './contract/ha
  *     });
  *
  * The factory gives each test an open store without items. With `reopen` it also proves what must outlive
- * the process. What no suite can prove is durability on power loss and the meaning of `unknown`.
+ * the process; without it those tests are skipped. What no suite can prove is durability on power loss and the
+ * meaning of `unknown`.
  */
 export function stateStoreContract({ describe, it }: ContractRunner, factory: ContractFactory): void {
   const test: ContractTest = (name, body) => {
-    it(name, async () => {
-      const subject: ContractSubject = await factory();
-      try {
-        await body(subject.store, subject);
-      } finally {
-        await subject.destroy();
-      }
-    });
+    it(
+      name,
+      skippable(async (skip) => {
+        const subject: ContractSubject = await factory();
+        try {
+          await body(subject.store, subject, skip);
+        } finally {
+          await subject.destroy();
+        }
+      }),
+    );
   };
   describe('StateStore contract', () => {
     commitContract(test);

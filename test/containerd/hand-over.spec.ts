@@ -4,11 +4,10 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { Markers } from '../../src/containerd/node/markers.js';
-import { ContainerdPlugin } from '../../src/containerd/index.js';
 import { ContentNode, ContentStore, nodeName } from '../../src/content/index.js';
 import { clientOf } from '../client/setup.js';
 import { directoryOf, isolating } from '../content/setup.js';
-import { ContentClient } from '../support/containerd/content-client.js';
+import { ServedNode } from '../support/containerd/served-node.js';
 import { digestOf } from '../support/registry/image.js';
 import { type TestServer } from '../support/server-bootstrap.js';
 
@@ -19,38 +18,20 @@ const digest = digestOf(bytes);
 const hex = digest.slice('sha256:'.length);
 
 let server: TestServer;
-let directory: string;
 let root: string;
-let client: ContentClient;
-let plugin: ContainerdPlugin;
+let served: ServedNode;
 
 beforeEach(async () => {
-  directory = directoryOf();
-  root = join(directory, 'shared');
   server = await isolating({ logLevel: 'error', sessionTtlMs: 1000 });
-  await start();
-  const writing = client.write();
-  await writing.ask({ action: 0, ref: `demo/1/layer-${digest}`, total: bytes.length });
-  await writing.write(0, bytes);
-  await writing.commit(bytes.length, digest);
+  served = await ServedNode.start(directoryOf(), server.url);
+  root = served.root;
+  await served.store(bytes);
 });
-afterEach(() => stop());
-
-async function start(): Promise<void> {
-  const address = join(directory, 'a.sock');
-  const options = { address, root, nodeId: 'a', serverUrls: [server.url] };
-  plugin = await ContainerdPlugin.start({ ...options, whenUnreachable: 'proceed', log: () => undefined });
-  client = new ContentClient(address);
-}
-
-async function stop(): Promise<void> {
-  client.close();
-  await plugin.stop();
-}
+afterEach(() => served.stop());
 
 /** The node has marked the blob, and the server does not know of it. */
 async function onlyMarked(): Promise<void> {
-  await stop();
+  await served.stop();
   await server.post('/refcounts/release', { resource_id: digest, node_id: 'a' });
   mkdirSync(join(root, 'refs', hex));
   writeFileSync(join(root, 'refs', hex, nodeName('a')), '');
@@ -80,8 +61,8 @@ async function deleting(): Promise<{ goOn: () => void; die: () => Promise<void>;
 }
 
 async function expectToBeUsed(): Promise<void> {
-  expect(await client.info(digest)).toMatchObject({ digest });
-  expect(await client.read(digest)).toEqual(bytes);
+  expect(await served.client.info(digest)).toMatchObject({ digest });
+  expect(await served.client.read(digest)).toEqual(bytes);
   const { body } = await server.get(`/refcounts?resource_id=${encodeURIComponent(digest)}`);
   expect(body.nodes).toMatchObject([{ node_id: 'a' }]);
   expect(readdirSync(join(root, 'refs'))).toEqual([]);
@@ -91,7 +72,7 @@ describe('a blob that this node has marked and that another has moved aside to d
   it('stays this node’s when that one finds the marker', async () => {
     await onlyMarked();
     const { goOn, done } = await deleting();
-    const started = start();
+    const started = served.startAgain();
     await delay(300); // it has been refused by now: it tries again until nobody deletes
     goOn();
     expect(await done).toMatchObject({ code: 'IN_USE' });
@@ -102,7 +83,7 @@ describe('a blob that this node has marked and that another has moved aside to d
   it('stays this node’s when that one dies before it looks', async () => {
     await onlyMarked();
     const { die } = await deleting();
-    const started = start();
+    const started = served.startAgain();
     await die();
     await started;
     await expectToBeUsed();

@@ -22,6 +22,12 @@ function linkWith(up: (link: ServerLink, tries: number) => Promise<unknown>): Se
   return link;
 }
 
+async function expectToReach(link: ServerLink): Promise<void> {
+  await expect
+    .poll(() => link.call(async () => 'reached').catch(() => ''), { timeout: 5000 })
+    .toBe('reached');
+}
+
 describe('a server that is gone again while it is told what the node uses', () => {
   it('is tried again, also where the telling went on without it', async () => {
     const link = linkWith(async (it, tries) => {
@@ -30,9 +36,7 @@ describe('a server that is gone again while it is told what the node uses', () =
     await link.open();
     await link.begin();
     await expect(link.call(gone)).rejects.toThrow('try again later');
-    await expect
-      .poll(() => link.call(async () => 'reached').catch(() => ''), { timeout: 5000 })
-      .toBe('reached');
+    await expectToReach(link);
     await link.close();
   });
 
@@ -42,9 +46,7 @@ describe('a server that is gone again while it is told what the node uses', () =
     });
     await link.open();
     await link.begin();
-    await expect
-      .poll(() => link.call(async () => 'reached').catch(() => ''), { timeout: 5000 })
-      .toBe('reached');
+    await expectToReach(link);
     await link.close();
   });
 });
@@ -70,8 +72,8 @@ describe('a node that cannot tell what it uses', () => {
 });
 
 describe('a process that the server has forgotten', () => {
-  /** The presence of this process, which may end; and whether it can be had again. */
-  function linkWithPresence(again: () => object) {
+  /** An open link whose process the server can be made to forget; `again` is what that is then answered. */
+  async function openLink(again: () => object) {
     const ended = new AbortController();
     const held = { hold: { signal: ended.signal, isLost: false }, isolation: 'resource' };
     let asked = 0;
@@ -90,32 +92,28 @@ describe('a process that the server has forgotten', () => {
       held.hold.isLost = true;
       ended.abort();
     };
+    await link.open();
+    await link.begin();
     return { link, seen, forget };
   }
 
   it('says again that it serves its node, and tells all that the node uses', async () => {
     const fresh = { hold: { signal: new AbortController().signal, isLost: false } };
-    const { link, seen, forget } = linkWithPresence(() => fresh);
-    await link.open();
-    await link.begin();
+    const { link, seen, forget } = await openLink(() => fresh);
     forget();
     await expect.poll(() => seen).toEqual(['up', 'up']);
     await link.close();
   });
 
   it('and whose node another process serves meanwhile must not go on', async () => {
-    const { link, seen, forget } = linkWithPresence(() => ({ error: new WaitTimeoutError(1) }));
-    await link.open();
-    await link.begin();
+    const { link, seen, forget } = await openLink(() => ({ error: new WaitTimeoutError(1) }));
     forget();
     await expect.poll(() => seen).toEqual(['up', 'NODE_TAKEN']);
     await link.close();
   });
 
   it('does nothing about it once it is closed', async () => {
-    const { link, seen, forget } = linkWithPresence(() => ({ error: new WaitTimeoutError(1) }));
-    await link.open();
-    await link.begin();
+    const { link, seen, forget } = await openLink(() => ({ error: new WaitTimeoutError(1) }));
     await link.close();
     forget();
     await new Promise(setImmediate);

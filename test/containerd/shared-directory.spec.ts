@@ -12,10 +12,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { ContainerdPlugin } from '../../src/containerd/index.js';
 import { CODE } from '../../src/containerd/grpc/rpc-error.js';
 import { ContentError, ContentStore } from '../../src/content/index.js';
-import { ContentClient } from '../support/containerd/content-client.js';
+import { ServedNode } from '../support/containerd/served-node.js';
 import { digestOf } from '../support/registry/image.js';
 import { ServerProcess, START_TIMEOUT_MS } from '../support/server-process.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
@@ -35,42 +34,22 @@ vi.mock('../../src/containerd/node/durable-file.js', async (original) => {
 let server: ServerProcess;
 let directory: string;
 let root: string;
-let plugin: ContainerdPlugin;
-let client: ContentClient;
+let node: ServedNode;
 
 beforeEach(async () => {
   directory = temporaryDirectory();
-  root = join(directory, 'shared');
   server = await ServerProcess.start({ LOCK_ISOLATION: 'resource' });
-  await start();
+  node = await ServedNode.start(directory, server.url);
+  root = node.root;
 }, START_TIMEOUT_MS);
 afterEach(async () => {
   disk.isFull = false;
-  await stop();
+  await node.stop();
   await server.remove();
   rmSync(directory, { recursive: true, force: true });
 });
 
-async function start(): Promise<void> {
-  const address = join(directory, 'a.sock');
-  const options = { address, root, nodeId: 'a', serverUrls: [server.url] };
-  plugin = await ContainerdPlugin.start({ ...options, whenUnreachable: 'proceed', log: () => undefined });
-  client = new ContentClient(address);
-}
-
-async function stop(): Promise<void> {
-  client.close();
-  await plugin.stop();
-}
-
-async function store(bytes = randomBytes(1000)): Promise<string> {
-  const digest = digestOf(bytes);
-  const writing = client.write();
-  await writing.ask({ action: 0, ref: `demo/1/layer-${digest}`, total: bytes.length });
-  await writing.write(0, bytes);
-  await writing.commit(bytes.length, digest);
-  return digest;
-}
+const store = (bytes = randomBytes(1000)) => node.store(bytes);
 
 const blobPath = (digest: string) => join(root, 'blobs', 'sha256', digest.slice('sha256:'.length));
 const records = () => join(root, 'nodes', readdirSync(join(root, 'nodes'))[0]!);
@@ -80,13 +59,13 @@ describe('a full disk', () => {
     const digest = await store();
     disk.isFull = true;
     await expect(store()).rejects.toMatchObject({ code: CODE.resourceExhausted });
-    await client.delete(digest);
+    await node.client.delete(digest);
     expect(existsSync(blobPath(digest))).toBe(false);
-    await expect(client.info(digest)).rejects.toMatchObject({ code: CODE.notFound });
+    await expect(node.client.info(digest)).rejects.toMatchObject({ code: CODE.notFound });
     disk.isFull = false;
-    await stop();
-    await start();
-    expect(await client.list()).toEqual([]);
+    await node.stop();
+    await node.startAgain();
+    expect(await node.client.list()).toEqual([]);
   });
 });
 
@@ -97,7 +76,7 @@ describe('a disk that was full', () => {
     await expect(store(bytes)).rejects.toMatchObject({ code: CODE.resourceExhausted });
     disk.isFull = false;
     const digest = await store(bytes);
-    await client.delete(digest);
+    await node.client.delete(digest);
     expect(existsSync(blobPath(digest))).toBe(false);
   });
 });
@@ -117,10 +96,10 @@ describe('a blob that was read', () => {
 
   it('is closed when it is given up, although another node uses it', async () => {
     const digest = await store();
-    await client.read(digest);
+    await node.client.read(digest);
     expect(openBlobs()).toEqual([blobPath(digest)]);
     await server.post('/refcounts/add', { resource_id: digest, node_id: 'b' });
-    await client.delete(digest);
+    await node.client.delete(digest);
     expect(existsSync(blobPath(digest))).toBe(true);
     await expect.poll(openBlobs).toEqual([]);
   });
@@ -129,10 +108,10 @@ describe('a blob that was read', () => {
     const bytes = randomBytes(1000);
     const digest = await store(bytes);
     truncateSync(blobPath(digest), 10);
-    await expect(client.read(digest)).rejects.toMatchObject({ code: CODE.internal });
+    await expect(node.client.read(digest)).rejects.toMatchObject({ code: CODE.internal });
     writeFileSync(join(root, 'repaired'), bytes);
     renameSync(join(root, 'repaired'), blobPath(digest));
-    expect(await client.read(digest)).toEqual(bytes);
+    expect(await node.client.read(digest)).toEqual(bytes);
   });
 });
 
@@ -148,8 +127,8 @@ describe('a download that was left', () => {
     const left = data.find((path) => path.startsWith('gone-') && path.endsWith('data'));
     const longAgo = Date.now() / 1000 - 25 * 60 * 60;
     utimesSync(join(root, 'ingest', left!), longAgo, longAgo);
-    await stop();
-    await start();
+    await node.stop();
+    await node.startAgain();
     expect(await shared.statuses('gone')).toEqual([]);
     expect(await shared.statuses('idle')).toHaveLength(1);
   });
@@ -158,20 +137,20 @@ describe('a download that was left', () => {
 describe('files that are not ours', () => {
   it('in refs/ do not keep a node from starting', async () => {
     const digest = await store();
-    await stop();
+    await node.stop();
     mkdirSync(join(root, 'refs'), { recursive: true });
     writeFileSync(join(root, 'refs', '.nfs0001'), 'x');
-    await start();
-    expect((await client.info(digest)).digest).toBe(digest);
+    await node.startAgain();
+    expect((await node.client.info(digest)).digest).toBe(digest);
   });
 
   it.each(['{"dig', '{}', 'null'])('a record that reads %s is named', async (text) => {
     await store();
-    await stop();
+    await node.stop();
     const path = join(records(), 'c'.repeat(64));
     writeFileSync(path, text);
-    await expect(start()).rejects.toThrow(`${path} is damaged: remove it`);
+    await expect(node.startAgain()).rejects.toThrow(`${path} is damaged: remove it`);
     rmSync(path);
-    await start();
+    await node.startAgain();
   });
 });

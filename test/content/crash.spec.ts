@@ -1,10 +1,8 @@
-import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { type TestServer, until } from '../support/server-bootstrap.js';
-import { type Deed, DEEDS, expectWhole } from './deeds.js';
+import { type Deed, DEEDS, expectSwept, expectWhole, sceneOf } from './deeds.js';
 import { FaultyDisk } from './faulty-disk.js';
-import { blobOf, directoryOf, isolating, nodeOf, pull } from './setup.js';
+import { isolating, nodeOf, pull } from './setup.js';
 
 const ENDS = [
   { name: 'before', after: false, powerCut: false },
@@ -19,13 +17,7 @@ async function crashing(
   step: number,
   end: (typeof ENDS)[number],
 ): Promise<boolean> {
-  const directory = directoryOf();
-  const blob = blobOf();
-  const before = await nodeOf(server, directory, 'before');
-  if (deed.isThere) {
-    await pull(before.node, blob);
-    await before.node.release(blob.digest);
-  }
+  const { directory, blob } = await sceneOf(server, deed);
   const disk = new FaultyDisk();
   const victim = await nodeOf(server, directory, 'victim', { fileSystem: disk });
   const died = new Promise<void>((resolve) => (disk.onCrash = () => resolve(victim.client.close())));
@@ -46,10 +38,7 @@ async function crashing(
   await pull(survivor.node, blob);
   expect(await survivor.store.read(blob.digest, 0, blob.bytes.length)).toEqual(blob.bytes);
   await expectWhole(directory);
-  await survivor.node.sweep({ leftAfterMs: 0 });
-  expect(await survivor.store.has(blob.digest)).toBe(true);
-  expect(await readdir(join(directory, 'trash'))).toEqual([]);
-  expect(await readdir(join(directory, 'deleting'))).toEqual([]);
+  await expectSwept(directory, survivor, blob);
   await survivor.client.close();
   return true;
 }

@@ -1,20 +1,12 @@
-import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { type TestServer, until } from '../support/server-bootstrap.js';
-import { type Deed, DEEDS, expectWhole } from './deeds.js';
+import { type Deed, DEEDS, expectSwept, expectWhole, sceneOf } from './deeds.js';
 import { FailingCall } from './failing-call.js';
-import { blobOf, directoryOf, isolating, nodeOf, pull } from './setup.js';
+import { isolating, nodeOf, pull } from './setup.js';
 
 /** Runs the deed with this call to the file system failing, the process going on; false if it makes fewer calls. */
 async function failing(server: TestServer, deed: Deed, call: number): Promise<boolean> {
-  const directory = directoryOf();
-  const blob = blobOf();
-  const before = await nodeOf(server, directory, 'before');
-  if (deed.isThere) {
-    await pull(before.node, blob);
-    await before.node.release(blob.digest);
-  }
+  const { directory, blob, before } = await sceneOf(server, deed);
   const disk = new FailingCall();
   const victim = await nodeOf(server, directory, 'victim', { fileSystem: disk });
   disk.fail(call);
@@ -36,10 +28,7 @@ async function failing(server: TestServer, deed: Deed, call: number): Promise<bo
   await expectWhole(directory);
   await deed.run(victim, blob).catch(() => undefined);
   expect(await survivor.store.read(blob.digest, 0, blob.bytes.length)).toEqual(blob.bytes);
-  await survivor.node.sweep({ leftAfterMs: 0 });
-  expect(await survivor.store.has(blob.digest)).toBe(true);
-  expect(await readdir(join(directory, 'trash'))).toEqual([]);
-  expect(await readdir(join(directory, 'deleting'))).toEqual([]);
+  await expectSwept(directory, survivor, blob);
   for (const one of [before, victim, survivor]) await one.client.close();
   return true;
 }

@@ -289,7 +289,7 @@ describe('A long poll', () => {
     const server = await TestServer.start();
     await server.lock();
     const key = { type: 'pull', node_id: 'n2', wait_ms: 60_000 };
-    const connection = await RawConnection.open(Number(new URL(server.url).port));
+    const connection = await RawConnection.open(server.port);
     connection.send(asking({ ...key, resource_id: 'layer' }) + asking({ ...key, resource_id: 'other' }));
     const other = () => server.status({ resource_id: 'other' });
     await until(async () => (await other()).body.held && (await server.status()).body.queue_length === 1);

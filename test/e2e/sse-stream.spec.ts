@@ -39,7 +39,7 @@ describe('A key’s event stream', () => {
 
   it('is gone with its connection, also while its turn has not come on it', async () => {
     const server = await TestServer.start();
-    const connection = await RawConnection.open(Number(new URL(server.url).port));
+    const connection = await RawConnection.open(server.port);
     connection.send('GET /events HTTP/1.1\r\nhost: h\r\n\r\n'.repeat(3));
     await server.untilGauge('holdfast_open_streams', 3);
     connection.socket.destroy();
@@ -199,56 +199,50 @@ describe('A key’s event stream', () => {
 
   it('says its headers to HEAD, and is over: the next request on the connection is answered', async () => {
     const server = await TestServer.start();
-    const socket = await server.connect();
-    let text = '';
-    socket.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
-    socket.write('HEAD /events HTTP/1.1\r\nhost: x\r\n\r\n');
-    await until(() => text.endsWith('\r\n\r\n'));
-    expect(text).toMatch(/^HTTP\/1.1 200 OK[^]*text\/event-stream/);
-    socket.write('GET /health/live HTTP/1.1\r\nhost: x\r\n\r\n');
-    await until(() => text.endsWith('}'));
+    const connection = await RawConnection.open(server.port);
+    connection.send('HEAD /events HTTP/1.1\r\nhost: x\r\n\r\n');
+    const head = await connection.until(/\r\n\r\n$/);
+    expect(head).toMatch(/^HTTP\/1.1 200 OK[^]*text\/event-stream/);
+    connection.send('GET /health/live HTTP/1.1\r\nhost: x\r\n\r\n');
+    await connection.until(/\}$/);
     expect(await server.metric('holdfast_open_streams')).toBe(0);
-    socket.destroy();
+    connection.socket.destroy();
   });
 
   it('has no chunks for a client that does not know them', async () => {
     const server = await TestServer.start();
-    const socket = await server.connect();
-    let text = '';
-    socket.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
-    socket.write('GET /lock/subscribe?type=pull&resource_id=layer HTTP/1.0\r\n\r\n');
-    await until(() => text.includes('\r\n\r\n'));
+    const connection = await RawConnection.open(server.port);
+    connection.send('GET /lock/subscribe?type=pull&resource_id=layer HTTP/1.0\r\n\r\n');
+    await connection.until('\r\n\r\n');
     await server.lock();
     await server.unlock();
-    await until(() => text.endsWith('\n\n') && text.includes('data: '));
+    const text = await connection.until(/data: [^]*\n\n$/);
     const [head, ...body] = text.split('\r\n\r\n');
     expect(head).not.toContain('chunked');
     expect(body.join()).toMatch(/^id: \S+\nevent: completed\ndata: .*\n\n$/);
-    socket.destroy();
+    connection.socket.destroy();
   });
 
   it('behind another answer on its connection begins after that, with all it was told meanwhile', async () => {
     const server = await TestServer.start();
     await server.lock({ type: 'update' });
-    const socket = await server.connect();
-    let text = '';
-    socket.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+    const connection = await RawConnection.open(server.port);
     const poll = JSON.stringify({ type: 'update', resource_id: 'layer', node_id: 'n2', wait_ms: 60_000 });
-    socket.write(
+    connection.send(
       `POST /lock HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${poll.length}\r\n\r\n${poll}` +
         'GET /lock/subscribe?type=pull&resource_id=layer HTTP/1.1\r\nhost: x\r\n\r\n',
     );
     await server.untilGauge('holdfast_open_streams', 1);
     await server.lock();
     await server.unlock();
-    expect(text).toBe('');
+    expect(connection.text).toBe('');
     await server.unlock({ type: 'update' });
-    await until(() => text.endsWith('\n\n\r\n'));
+    await connection.until(/\n\n\r\n$/);
     await server.lock({ absent: true });
     await server.unlock({ node_id: 'n1' });
-    await until(() => text.match(/event: completed/g)?.length === 2);
+    const text = await connection.until(/(event: completed[^]*){2}/);
     expect(text).toMatch(/^HTTP\/1.1 200 OK[^]*"skip":true[^]*text\/event-stream[^]*event: completed/);
-    socket.destroy();
+    connection.socket.destroy();
   });
 
   it('of a reader that is too slow is cut off, and the others go on', async () => {

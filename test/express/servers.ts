@@ -49,7 +49,8 @@ export async function serveNest(
 
 /** A connection on which a test writes whatever bytes it likes. */
 export class RawConnection {
-  private text = '';
+  /** All that has come. */
+  text = '';
   readonly closed: Promise<unknown>;
 
   private constructor(readonly socket: Socket) {

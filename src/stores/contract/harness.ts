@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { type Skip } from '../../common/contract-runner.js';
 import {
   type Change,
   type CommitOutcome,
@@ -24,7 +25,7 @@ export type ContractFactory = () => Promise<ContractSubject>;
 /** Declares one test that gets a store of its own. */
 export type ContractTest = (
   name: string,
-  body: (store: StateStore, subject: ContractSubject) => Promise<void>,
+  body: (store: StateStore, subject: ContractSubject, skip: Skip) => Promise<void>,
 ) => void;
 
 /** Every engine has this partition; what is promised is promised per partition. */
