@@ -1,3 +1,5 @@
+import { type Key } from './key.js';
+
 /** One try of a request. */
 export interface Attempt {
   readonly url: string;
@@ -84,8 +86,12 @@ export class HoldLostError extends HoldfastError {
 export class WaitTimeoutError extends HoldfastError {
   override readonly name = 'WaitTimeoutError';
 
-  constructor(waitMs: number) {
-    super('WAIT_TIMEOUT', `Not granted within ${waitMs} ms; the queue was left.`);
+  constructor(waitMs: number, { type, resourceId }: Key, details?: ErrorDetails) {
+    super(
+      'WAIT_TIMEOUT',
+      `${type} ${resourceId} was not granted within ${waitMs} ms; the queue was left.`,
+      details,
+    );
   }
 }
 
@@ -93,7 +99,7 @@ export class WaitTimeoutError extends HoldfastError {
 export class ClosedError extends HoldfastError {
   override readonly name = 'ClosedError';
 
-  constructor() {
-    super('CLIENT_CLOSED', 'The client was closed.');
+  constructor(details?: ErrorDetails) {
+    super('CLIENT_CLOSED', 'The client was closed.', details);
   }
 }

@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { ServerLink } from '../../src/containerd/node/server-link.js';
 import { type LockClient, UnavailableError, WaitTimeoutError } from '../../src/client/index.js';
 
+const PRESENCE = { type: 'node', resourceId: 'n1' };
+
 const gone = () => Promise.reject(new UnavailableError('UNAVAILABLE', 'No answer'));
 
 /** A server that grants everything. */
@@ -104,7 +106,7 @@ describe('a process that the server has forgotten', () => {
   });
 
   it('and whose node another process serves meanwhile must not go on', async () => {
-    const { link, seen, forget } = linkWithPresence(() => ({ error: new WaitTimeoutError(1) }));
+    const { link, seen, forget } = linkWithPresence(() => ({ error: new WaitTimeoutError(1, PRESENCE) }));
     await link.open();
     await link.begin();
     forget();
@@ -113,7 +115,7 @@ describe('a process that the server has forgotten', () => {
   });
 
   it('does nothing about it once it is closed', async () => {
-    const { link, seen, forget } = linkWithPresence(() => ({ error: new WaitTimeoutError(1) }));
+    const { link, seen, forget } = linkWithPresence(() => ({ error: new WaitTimeoutError(1, PRESENCE) }));
     await link.open();
     await link.begin();
     await link.close();
