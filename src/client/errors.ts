@@ -77,7 +77,10 @@ export class ProtocolError extends HoldfastError {
 export class HoldLostError extends HoldfastError {
   override readonly name = 'HoldLostError';
 
-  constructor(why: string, details?: ErrorDetails) {
+  constructor(
+    readonly why: string,
+    details?: ErrorDetails,
+  ) {
     super('HOLD_LOST', `The hold was lost: ${why}`, details);
   }
 }

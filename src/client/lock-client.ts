@@ -108,11 +108,12 @@ export class LockClient implements AsyncDisposable {
     const hold = held instanceof HeldLock ? held : turn?.hold;
     const session = hold?.session ?? sessions.current;
     const body = unlockBody(held, session?.identity ?? identityOf(this.nodeId), outcome, hold?.token);
-    if (hold?.isLost && outcome.success) throw hold.lossError;
+    const request = { method: 'POST', path: '/unlock', body };
+    if (hold?.isLost && outcome.success) throw hold.lossFor(request);
     hold?.settle();
     const ownTurn = hold && turn?.hold === hold ? turn : undefined;
     try {
-      const result = readUnlock(await unlocks.call(body), { method: 'POST', path: '/unlock', body });
+      const result = readUnlock(await unlocks.call(body), request);
       if (ownTurn) turns.leave(ownTurn);
       return result;
     } catch (error) {
@@ -126,11 +127,12 @@ export class LockClient implements AsyncDisposable {
     checkHold(held);
     checkDuration('leaseMs', leaseMs);
     const hold = held as HeldLock;
-    if (hold.isLost) throw hold.lossError;
     const body = renewBody(hold, hold.session.identity, hold.token, leaseMs);
+    const request = { method: 'POST', path: '/lock/renew', body };
+    if (hold.isLost) throw hold.lossFor(request);
     try {
       const reply = await this.parts.renewals.call(body);
-      const renewal = readRenewal(reply, { method: 'POST', path: '/lock/renew', body });
+      const renewal = readRenewal(reply, request);
       hold.leaseFrom(reply.sentAtMs, renewal.leaseMs);
     } catch (error) {
       throw this.lossOr(error, hold);

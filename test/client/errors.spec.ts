@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   ClosedError,
   type HoldfastError,
+  HoldLostError,
   type LockClient,
   type LockOptions,
   WaitTimeoutError,
@@ -66,6 +67,20 @@ describe('the error of a lock that was not granted in time names it and tells wh
     for (const { error } of [await client.lock(KEY, { waitMs: 0 }), await client.tryLock(KEY)])
       expectAsked(error, { ...ASKED, session_id: 's-1' });
   });
+});
+
+it('the error of a call for a lost hold tells what was not sent for that, and why it was lost', async () => {
+  const client = clientOf(await freeServer());
+  const { hold } = await client.lock(KEY);
+  await client.close();
+  const calls = { '/unlock': client.unlock(hold!, { success: true }), '/lock/renew': client.renew(hold!, 9) };
+  for (const [path, call] of Object.entries(calls)) {
+    const error = await errorOf(call);
+    expect(error).toBeInstanceOf(HoldLostError);
+    expect(error.message).toBe('The hold was lost: the client was closed');
+    expect(error.cause).toBe(hold!.signal.reason);
+    expect(error.request).toEqual({ method: 'POST', path, body: expect.stringContaining('"token":7') });
+  }
 });
 
 describe('the error of a call that the closing of the client ends tells what was asked', () => {
