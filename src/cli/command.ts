@@ -1,5 +1,7 @@
 import { hostname } from 'node:os';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { serverUrlOf } from '../client/options.js';
+import { UsageError } from './failure.js';
 
 /** The server takes no longer ones. */
 const MAX_NODE_LENGTH = 256;
@@ -68,8 +70,17 @@ function serverUrls(text: string): string[] {
     .split(',')
     .map((url) => url.trim())
     .filter((url) => url !== '');
-  const wrong = urls.find((url) => !/^https?:\/\//.test(url) || !URL.canParse(url));
-  if (wrong !== undefined) throw new InvalidArgumentError(`"${wrong}" is not like ${DEFAULT_SERVER}.`);
   if (urls.length === 0) throw new InvalidArgumentError('Name at least one.');
+  for (const url of urls) checkServerUrl(url);
   return urls;
+}
+
+/** An `InvalidArgumentError` would show all that was given, with passwords. */
+function checkServerUrl(url: string): void {
+  try {
+    serverUrlOf(url);
+  } catch (error) {
+    const { message } = error as TypeError;
+    throw new UsageError(`--server (or HOLDFAST_URL) is not like ${DEFAULT_SERVER}. ${message}`);
+  }
 }

@@ -23,6 +23,29 @@ it('a table has one line for a row, whatever is in it', () => {
   ).toHaveLength(2);
 });
 
+it.each([
+  ['ideographs', '日本', 4],
+  ['an emoji', '👍', 2],
+  ['accents of their own', 'e\u0301a\u0308', 2],
+  ['other alphabets', 'слой', 4],
+])('columns stay under each other after %s', (_what, name, width) => {
+  expect(
+    table([
+      ['NAME', 'NODE'],
+      [name, 'n1'],
+    ]).split('\n'),
+  ).toEqual(['NAME  NODE', `${name}${' '.repeat(4 - width)}  n1`]);
+});
+
+it('a column is as wide as its widest cell is on the screen', () => {
+  expect(
+    table([
+      ['日本日本', 'n1'],
+      ['a', 'n2'],
+    ]),
+  ).toBe('日本日本  n1\na         n2');
+});
+
 function written(stream: NodeJS.WriteStream, act: () => void): string {
   const write = vi.spyOn(stream, 'write').mockReturnValue(true);
   act();

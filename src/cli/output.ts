@@ -1,4 +1,5 @@
 import { styleText } from 'node:util';
+import { widthOf } from './text-width.js';
 
 type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
 
@@ -37,13 +38,13 @@ export function note(text: string): void {
 /** Columns as wide as their widest cell, the last as it is. */
 export function table(cells: readonly (readonly string[])[]): string {
   const rows = cells.map((row) => row.map(legible));
-  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => widthOf(row[column]!))));
   return rows.map((row) => line(row, widths)).join('\n');
 }
 
 function line(row: readonly string[], widths: readonly number[]): string {
   return row
-    .map((cell, column) => cell.padEnd(widths[column]!))
+    .map((cell, column) => cell + ' '.repeat(widths[column]! - widthOf(cell)))
     .join('  ')
     .trimEnd();
 }

@@ -157,3 +157,29 @@ it('a lease that was granted to a long poll counts from asking again, not from w
   await clock.advance(4500);
   expect(hold!.isLost).toBe(true);
 });
+
+it('a lock whose session ends whenever it is granted is lost, and the error tells the last try', async () => {
+  const clock = new SimulatedClock();
+  const sender = new ScriptedSender(clock);
+  const { signal } = new AbortController();
+  const retries = new Retries({ maxRetries: 0, retryIntervalMs: 1 }, 1);
+  const sessions = {
+    get current() {
+      return new Session('s', 60_000, ',"node_id":"n"', 0);
+    },
+  };
+  const locks = new Batcher('/lock', sender, retries, clock, signal);
+  const parts = { clock, sessions, locks } as unknown as AcquisitionParts;
+  const turn = new KeyTurns().take('update:r')!;
+  const asking = new Acquisition(parts, { type: 'update', resourceId: 'r' }, turn, signal).once();
+  const error = asking.catch((cause: unknown) => cause);
+  for (let tries = 0; tries < 4; tries++) {
+    await settled();
+    sender.last.answer(200, GRANTED);
+  }
+  expect(await error).toMatchObject({
+    code: 'HOLD_LOST',
+    request: { method: 'POST', path: '/lock', body: sender.last.body },
+    attempts: [{ status: 200 }],
+  });
+});

@@ -9,7 +9,7 @@ import { HeldLock } from './hold.js';
 import { loseIfGone } from './hold-check.js';
 import { type KeyTurn } from './key-turn.js';
 import { type LooseEnds } from './loose-ends.js';
-import { codeOf, type Reply } from './reply.js';
+import { attemptsOf, codeOf, type Reply } from './reply.js';
 import { type LockRequest, type TryLockResult } from './requests.js';
 import { onceStopped, type Session } from './session.js';
 import { type SessionKeeper } from './session-keeper.js';
@@ -96,7 +96,10 @@ export class Acquisition {
           if (answer.leaseMs > 0) hold.leaseFrom(answered.sentAtMs, answer.leaseMs);
           return answer;
         }
-        if (lost === MAX_LOST_SESSIONS) throw new HoldLostError('its session ended while it was granted');
+        if (lost === MAX_LOST_SESSIONS) {
+          const details = { request: asked, attempts: attemptsOf(answered) };
+          throw new HoldLostError('its session ended while it was granted', details);
+        }
       }
       reply = undefined;
     }

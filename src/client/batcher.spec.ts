@@ -155,7 +155,10 @@ describe('a batcher', () => {
     sender.last.answer(503);
     await settled();
     closer.abort();
-    await expect(call).rejects.toBeInstanceOf(ClosedError);
+    const error = (await call.catch((cause: unknown) => cause)) as ClosedError;
+    expect(error).toBeInstanceOf(ClosedError);
+    expect(error.request).toEqual({ method: 'POST', path: '/lock', body: '1' });
+    expect(error.attempts).toMatchObject([{ status: 503 }]);
     expect(sender.sent).toHaveLength(1);
   });
 });

@@ -93,7 +93,7 @@ export class Batcher {
   }
 
   private async send(calls: readonly Call[]): Promise<void> {
-    if (this.closing.aborted) return rejectAll(calls, new ClosedError());
+    if (this.closing.aborted) return this.rejectAll(calls);
     if (calls.length === 1) {
       const [call] = calls;
       return this.again([this.settle(call!, await this.transport.send('POST', this.path, call!.body))]);
@@ -134,6 +134,11 @@ export class Batcher {
     if (call.wanted?.aborted && !this.closing.aborted) call.resolve(reply);
     else this.gather(call);
   }
+
+  private rejectAll(calls: readonly Call[]): void {
+    for (const { body, earlier: attempts, reject } of calls)
+      reject(new ClosedError({ request: { method: 'POST', path: this.path, body }, attempts }));
+  }
 }
 
 interface Due {
@@ -144,10 +149,6 @@ interface Due {
 }
 
 const NONE: readonly Attempt[] = [];
-
-function rejectAll(calls: readonly Call[], error: Error): void {
-  for (const { reject } of calls) reject(error);
-}
 
 function resultsOf({ status, body }: Reply, count: number): readonly unknown[] | undefined {
   const results = status === 200 && isRecord(body) ? body['results'] : undefined;

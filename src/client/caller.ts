@@ -1,5 +1,5 @@
 import { type Clock, pause } from './clock.js';
-import { type Attempt } from './errors.js';
+import { type Attempt, ClosedError } from './errors.js';
 import { attemptOf, type Reply } from './reply.js';
 import { type Retries } from './retries.js';
 import { type SendOptions, type Sender } from './transport.js';
@@ -18,6 +18,7 @@ export class Caller {
     const earlier: Attempt[] = [];
     const { signal = this.closing } = options;
     for (;;) {
+      if (this.closing.aborted) throw closedUnder(earlier, method, path, body);
       if (signal.aborted) throw signal.reason;
       const reply = await this.transport.send(method, path, body, options);
       const delay = this.retries.delayAfter(reply, earlier.length);
@@ -27,4 +28,8 @@ export class Caller {
       await pause(this.clock, delay, signal);
     }
   }
+}
+
+function closedUnder(attempts: Attempt[], method: string, path: string, body?: string): ClosedError {
+  return new ClosedError({ request: { method, path, ...(body !== undefined && { body }) }, attempts });
 }

@@ -1,3 +1,5 @@
+import { type Key } from './key.js';
+
 /** One try of a request. */
 export interface Attempt {
   readonly url: string;
@@ -75,7 +77,10 @@ export class ProtocolError extends HoldfastError {
 export class HoldLostError extends HoldfastError {
   override readonly name = 'HoldLostError';
 
-  constructor(why: string, details?: ErrorDetails) {
+  constructor(
+    readonly why: string,
+    details?: ErrorDetails,
+  ) {
     super('HOLD_LOST', `The hold was lost: ${why}`, details);
   }
 }
@@ -84,8 +89,12 @@ export class HoldLostError extends HoldfastError {
 export class WaitTimeoutError extends HoldfastError {
   override readonly name = 'WaitTimeoutError';
 
-  constructor(waitMs: number) {
-    super('WAIT_TIMEOUT', `Not granted within ${waitMs} ms; the queue was left.`);
+  constructor(waitMs: number, { type, resourceId }: Key, details?: ErrorDetails) {
+    super(
+      'WAIT_TIMEOUT',
+      `${type} ${resourceId} was not granted within ${waitMs} ms; the queue was left.`,
+      details,
+    );
   }
 }
 
@@ -93,7 +102,7 @@ export class WaitTimeoutError extends HoldfastError {
 export class ClosedError extends HoldfastError {
   override readonly name = 'ClosedError';
 
-  constructor() {
-    super('CLIENT_CLOSED', 'The client was closed.');
+  constructor(details?: ErrorDetails) {
+    super('CLIENT_CLOSED', 'The client was closed.', details);
   }
 }

@@ -1,6 +1,6 @@
 import { type ClaimTimes } from './claim-times.js';
 import { type Clock, type CancelTimer } from './clock.js';
-import { HoldLostError } from './errors.js';
+import { HoldLostError, type SentRequest } from './errors.js';
 import { type Key } from './key.js';
 import { type Session } from './session.js';
 
@@ -50,9 +50,9 @@ export class HeldLock implements Hold {
     return this.controller.signal;
   }
 
-  /** Why it was lost. */
-  get lossError(): HoldLostError {
-    return this.loss ?? new HoldLostError('it was released');
+  /** Why a request that needs it was not sent. */
+  lossFor(request: SentRequest): HoldLostError {
+    return new HoldLostError(this.loss?.why ?? 'it was released', { request, cause: this.loss });
   }
 
   /** A lease of its own, as last answered; 0: it has none. */

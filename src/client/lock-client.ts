@@ -11,10 +11,11 @@ import {
   checkTicket,
 } from './checks.js';
 import { ClientParts } from './client-parts.js';
-import { HoldfastError, HoldLostError, RefusedError, WaitTimeoutError } from './errors.js';
+import { ClosedError, HoldfastError, HoldLostError, RefusedError } from './errors.js';
 import { HeldLock, type Hold } from './hold.js';
 import { type Key, keyName } from './key.js';
 import { type KeyTurn } from './key-turn.js';
+import { LockErrors } from './lock-errors.js';
 import { type LockClientOptions, settingsOf } from './options.js';
 import { ReferenceCalls } from './reference-calls.js';
 import {
@@ -56,6 +57,7 @@ export class LockClient implements AsyncDisposable {
   readonly refs: ReferenceCalls;
   private readonly parts: ClientParts;
   private readonly runner: Runner;
+  private readonly errors = new LockErrors(() => this.identity);
   private closed: Promise<void> | undefined;
 
   constructor(options: LockClientOptions) {
@@ -67,7 +69,7 @@ export class LockClient implements AsyncDisposable {
       lock: (request: LockRequest, lockOptions: LockOptions) => this.obtain(request, lockOptions),
       unlock: (hold: HeldLock, outcome: Outcome) => this.unlock(hold, outcome),
     };
-    this.runner = new Runner(locks, settings.clock);
+    this.runner = new Runner(locks, settings.clock, this.errors);
   }
 
   /**
@@ -84,7 +86,7 @@ export class LockClient implements AsyncDisposable {
     if (wrong) return wrong;
     const turn = this.parts.turns.take(keyName(request));
     if (turn) return this.acquire(request, turn, this.parts.closing, 'queue');
-    return failed(new RefusedError('LOCK_HELD', 'Another call of this client has it, or waits for it.'));
+    return failed(this.errors.heldHere(request));
   }
 
   /**
@@ -106,11 +108,12 @@ export class LockClient implements AsyncDisposable {
     const hold = held instanceof HeldLock ? held : turn?.hold;
     const session = hold?.session ?? sessions.current;
     const body = unlockBody(held, session?.identity ?? identityOf(this.nodeId), outcome, hold?.token);
-    if (hold?.isLost && outcome.success) throw hold.lossError;
+    const request = { method: 'POST', path: '/unlock', body };
+    if (hold?.isLost && outcome.success) throw hold.lossFor(request);
     hold?.settle();
     const ownTurn = hold && turn?.hold === hold ? turn : undefined;
     try {
-      const result = readUnlock(await unlocks.call(body), { method: 'POST', path: '/unlock', body });
+      const result = readUnlock(await unlocks.call(body), request);
       if (ownTurn) turns.leave(ownTurn);
       return result;
     } catch (error) {
@@ -124,11 +127,12 @@ export class LockClient implements AsyncDisposable {
     checkHold(held);
     checkDuration('leaseMs', leaseMs);
     const hold = held as HeldLock;
-    if (hold.isLost) throw hold.lossError;
     const body = renewBody(hold, hold.session.identity, hold.token, leaseMs);
+    const request = { method: 'POST', path: '/lock/renew', body };
+    if (hold.isLost) throw hold.lossFor(request);
     try {
       const reply = await this.parts.renewals.call(body);
-      const renewal = readRenewal(reply, { method: 'POST', path: '/lock/renew', body });
+      const renewal = readRenewal(reply, request);
       hold.leaseFrom(reply.sentAtMs, renewal.leaseMs);
     } catch (error) {
       throw this.lossOr(error, hold);
@@ -177,7 +181,7 @@ export class LockClient implements AsyncDisposable {
     const { signal, waitMs = Infinity } = options;
     const patience = waitMs === 0 ? 'none' : 'wait';
     if (!signal && (waitMs === 0 || waitMs === Infinity)) return this.takeTurn(request, closing, patience);
-    const end = new WaitEnd(options, closing, clock);
+    const end = new WaitEnd(request, options, closing, clock, this.errors);
     const late = ({ hold }: Obtained) => hold && this.giveBack(hold);
     return end.race(this.takeTurn(request, end.signal, patience), late).catch(failedOrThrow);
   }
@@ -191,7 +195,8 @@ export class LockClient implements AsyncDisposable {
     const { turns } = this.parts;
     const turn = patience === 'none' ? undefined : await turns.whenFree(keyName(request), end);
     if (turn) return this.acquire(request, turn, end, patience);
-    return failedOrThrow(end.aborted ? end.reason : new WaitTimeoutError(0));
+    if (end.aborted) return failedOrThrow(this.asOwn(end.reason, request));
+    return failed(this.errors.timedOut(request, 0));
   }
 
   /** The turn passes on at once unless the lock is held, or something may be left on the server. */
@@ -211,14 +216,20 @@ export class LockClient implements AsyncDisposable {
       return result;
     } catch (error) {
       this.pass(turn, acquisition.session, request, error);
-      return failedOrThrow(error);
+      return failedOrThrow(this.asOwn(error, request, acquisition.session));
     }
   }
 
   /** There is no asking without standing in line. */
-  private async leaveQueue({ session }: Acquisition, key: Key, turn: KeyTurn): Promise<Obtained> {
-    await this.parts.looseEnds.giveUp(session!, key, turn);
-    return failed(new WaitTimeoutError(0));
+  private async leaveQueue({ session }: Acquisition, request: LockRequest, turn: KeyTurn): Promise<Obtained> {
+    await this.parts.looseEnds.giveUp(session!, request, turn);
+    return failed(this.errors.timedOut(request, 0));
+  }
+
+  /** The reason of the closing is one for all; what a caller gets says what it had asked for. */
+  private asOwn(error: unknown, request: LockRequest, session?: Session): unknown {
+    const isEverybodys = error instanceof ClosedError && !error.request;
+    return isEverybodys ? this.errors.closed(request, session?.identity) : error;
   }
 
   /** After an error: whatever may be left on the server is given up before the turn passes on. */

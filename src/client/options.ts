@@ -53,10 +53,20 @@ export function settingsOf(options: LockClientOptions): Settings {
   };
 }
 
-function serverUrlOf(text: string): URL {
+/** Throws a `TypeError` that says what is wrong, and shows nothing of what may be a password. */
+export function serverUrlOf(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url?.protocol === 'http:' || url?.protocol === 'https:') return url;
-  throw new TypeError(`Not the URL of a server: ${text}`);
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:')
+    throw new TypeError(`Not the URL of a server: ${withoutUser(text)}`);
+  if (url.username === '' && url.password === '') return url;
+  throw new TypeError(
+    `The URL of a server must be without user and password, which are not sent: ${withoutUser(text)}`,
+  );
+}
+
+/** Also of what is no URL. */
+function withoutUser(text: unknown): string {
+  return String(text).replace(/^.*@/s, '…@');
 }
 
 function atLeast(minimum: number, name: string, value: number): number {

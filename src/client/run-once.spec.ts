@@ -1,6 +1,7 @@
 import { expect, it, vi } from 'vitest';
 import { SimulatedClock } from '../../test/support/simulated-clock.js';
 import { HeldLock } from './hold.js';
+import { LockErrors } from './lock-errors.js';
 import { Runner } from './run-once.js';
 import { Session } from './session.js';
 
@@ -15,7 +16,8 @@ it('work that nobody wants any more is not begun, however late that became known
   };
   const work = vi.fn();
   const { signal } = aborter;
-  const run = new Runner({ lock, unlock }, clock).run({ type: 'update', resourceId: 'r' }, work, { signal });
+  const runner = new Runner({ lock, unlock }, clock, new LockErrors(() => ''));
+  const run = runner.run({ type: 'update', resourceId: 'r' }, work, { signal });
   await expect(run).rejects.toThrow('enough');
   await vi.waitFor(() =>
     expect(unlock).toHaveBeenCalledWith(hold, expect.objectContaining({ success: false })),

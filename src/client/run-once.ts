@@ -3,6 +3,7 @@ import { type Clock } from './clock.js';
 import { HoldLostError } from './errors.js';
 import { isFatal } from './fatal.js';
 import { type HeldLock, type Hold } from './hold.js';
+import { type LockErrors } from './lock-errors.js';
 import { type Doer, type LockOptions, type LockRequest, type Outcome } from './requests.js';
 import { SharedRuns, type Start } from './shared-runs.js';
 
@@ -34,6 +35,7 @@ export class Runner {
   constructor(
     private readonly locks: Locks,
     clock: Clock,
+    private readonly errors: LockErrors,
   ) {
     this.runs = new SharedRuns(clock);
   }
@@ -45,7 +47,8 @@ export class Runner {
         begin();
         return this.workAndUnlock(hold, work, deserted);
       });
-    return this.runs.join(runName(request, waitMs), options, start) as Promise<RunResult<T>>;
+    const timedOut = (afterMs: number) => this.errors.timedOut(request, afterMs);
+    return this.runs.join(runName(request, waitMs), options, start, timedOut) as Promise<RunResult<T>>;
   }
 
   private async lockAndWork<T>(

@@ -201,7 +201,11 @@ describe('a session that is being opened', () => {
 
   it('and that work could not be stopped in is refused, and ended', async () => {
     const { sender, keeper } = unopened(TTL_MS / 2 + 1);
-    const opening = expect(keeper.open()).rejects.toMatchObject({ code: 'STOP_WITHIN_TOO_LONG' });
+    const opening = expect(keeper.open()).rejects.toMatchObject({
+      code: 'STOP_WITHIN_TOO_LONG',
+      request: { method: 'POST', path: '/sessions', body: '{"node_id":"n1"}' },
+      attempts: [{ status: 200 }],
+    });
     await settled();
     sender.last.answer(200, OPENED);
     await opening;

@@ -2,8 +2,8 @@ import { readSession } from './answers.js';
 import { identityOf } from './bodies.js';
 import { type Caller } from './caller.js';
 import { type CancelTimer, type Clock } from './clock.js';
-import { BadRequestError, ClosedError } from './errors.js';
-import { codeOf, isRetriable } from './reply.js';
+import { BadRequestError, ClosedError, type ErrorDetails } from './errors.js';
+import { attemptsOf, codeOf, isRetriable } from './reply.js';
 import { onceStopped, Session } from './session.js';
 import { type Sender } from './transport.js';
 
@@ -124,22 +124,24 @@ export class SessionKeeper {
   private async create(): Promise<Session> {
     const { nodeId, sessionTtlMs, stopWithinMs } = this.settings;
     const body = JSON.stringify({ node_id: nodeId, ttl_ms: sessionTtlMs });
+    const request = { method: 'POST', path: '/sessions', body };
     const reply = await this.caller.call('POST', '/sessions', body);
-    const { sessionId, ttlMs } = readSession(reply, { method: 'POST', path: '/sessions', body });
+    const { sessionId, ttlMs } = readSession(reply, request);
     const identity = identityOf(nodeId, sessionId);
     const session = new Session(sessionId, ttlMs, identity, reply.sentAtMs, stopWithinMs);
-    if (session.stopWithinMs > ttlMs * STOP_SHARE) throw this.refused(session);
+    if (session.stopWithinMs > ttlMs * STOP_SHARE)
+      throw this.refused(session, { request, attempts: attemptsOf(reply) });
     this.session = session;
     this.schedule(session, reply.sentAtMs);
     return session;
   }
 
   /** It would be lost before it could be renewed, again and again. */
-  private refused(session: Session): BadRequestError {
+  private refused(session: Session, details: ErrorDetails): BadRequestError {
     this.endOnServer(session);
     const { stopWithinMs, ttlMs } = session;
     const why = `stopWithinMs (${stopWithinMs}) may be at most half of the session's time to live (${ttlMs} ms).`;
-    return new BadRequestError('STOP_WITHIN_TOO_LONG', why);
+    return new BadRequestError('STOP_WITHIN_TOO_LONG', why, details);
   }
 
   private endOnServer(session: Session): void {

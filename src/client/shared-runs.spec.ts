@@ -3,6 +3,8 @@ import { SimulatedClock } from '../../test/support/simulated-clock.js';
 import { WaitTimeoutError } from './errors.js';
 import { SharedRuns } from './shared-runs.js';
 
+const KEY = { type: 'update', resourceId: 'r' };
+
 function scene() {
   const clock = new SimulatedClock();
   const runs = new SharedRuns<number>(clock);
@@ -14,7 +16,7 @@ function scene() {
     begin = onBegin;
     return new Promise<number>((resolve) => (finish = resolve));
   });
-  const join = (waitMs?: number) => runs.join('x', { waitMs }, start);
+  const join = (waitMs?: number) => runs.join('x', { waitMs }, start, (ms) => new WaitTimeoutError(ms, KEY));
   return {
     clock,
     join,

@@ -1,10 +1,12 @@
 import { setMaxListeners } from 'node:events';
 import { type Clock } from './clock.js';
-import { WaitTimeoutError } from './errors.js';
 import { type LockOptions } from './requests.js';
 
 /** Gives the result. `deserted` aborts when nobody waits for it any more; `begin` says that waiting is over. */
 export type Start<T> = (deserted: AbortSignal, begin: () => void) => Promise<T>;
+
+/** What one leaves with for whom the work has not begun in time. */
+export type TimedOut = (waitMs: number) => Error;
 
 /**
  * Runs that are under way, by name. Whoever comes while one is under way joins it; its signal aborts when everybody
@@ -19,11 +21,11 @@ export class SharedRuns<T> {
    * The run's result; rejects when the signal aborts, or when the work has not begun within `waitMs`, whatever becomes of
    * the run.
    */
-  join(name: string, options: LockOptions, start: Start<T>): Promise<T> {
+  join(name: string, options: LockOptions, start: Start<T>, timedOut: TimedOut): Promise<T> {
     const { signal } = options;
     if (signal?.aborted) return Promise.reject(signal.reason);
     const run = this.runs.get(name) ?? this.begin(name, start);
-    return run.join(options);
+    return run.join(options, timedOut);
   }
 
   private begin(name: string, start: Start<T>): SharedRun<T> {
@@ -51,7 +53,7 @@ class SharedRun<T> {
     this.result.catch(() => undefined);
   }
 
-  join({ signal, waitMs = Infinity }: LockOptions): Promise<T> {
+  join({ signal, waitMs = Infinity }: LockOptions, timedOut: TimedOut): Promise<T> {
     this.members++;
     if (signal) setMaxListeners(0, signal);
     return new Promise((resolve, reject) => {
@@ -61,7 +63,7 @@ class SharedRun<T> {
         reject(reason);
       };
       const onAbort = () => leave(signal?.reason);
-      const cancelTimer = this.limit(waitMs, () => leave(new WaitTimeoutError(waitMs)));
+      const cancelTimer = this.limit(waitMs, () => leave(timedOut(waitMs)));
       const forget = () => {
         cancelTimer();
         signal?.removeEventListener('abort', onAbort);

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { type CancelTimer, type Clock } from './clock.js';
-import { WaitTimeoutError } from './errors.js';
-import { type LockOptions } from './requests.js';
+import { type LockErrors } from './lock-errors.js';
+import { type LockOptions, type LockRequest } from './requests.js';
 
 /**
  * The end of a wait: the caller's signal, its time limit if it waits at all, or the closing of the client, whichever comes first. Many waits may
@@ -12,13 +12,19 @@ export class WaitEnd {
   private readonly sources: readonly AbortSignal[];
   private readonly cancelTimer: CancelTimer | undefined;
 
-  constructor({ signal, waitMs }: LockOptions, closing: AbortSignal, clock: Clock) {
+  constructor(
+    private readonly request: LockRequest,
+    { signal, waitMs }: LockOptions,
+    private readonly closing: AbortSignal,
+    clock: Clock,
+    private readonly errors: LockErrors,
+  ) {
     this.sources = signal ? [signal, closing] : [closing];
     if (signal) setMaxListeners(0, signal);
     for (const source of this.sources) source.addEventListener('abort', this.onAbort);
     this.onAbort();
     if (!waitMs || waitMs === Infinity) return;
-    this.cancelTimer = clock.after(waitMs, () => this.controller.abort(new WaitTimeoutError(waitMs)));
+    this.cancelTimer = clock.after(waitMs, () => this.controller.abort(errors.timedOut(request, waitMs)));
   }
 
   get signal(): AbortSignal {
@@ -52,7 +58,8 @@ export class WaitEnd {
 
   private readonly onAbort = () => {
     const source = this.sources.find(({ aborted }) => aborted);
-    if (source) this.controller.abort(source.reason);
+    if (!source) return;
+    this.controller.abort(source === this.closing ? this.errors.closed(this.request) : source.reason);
   };
 
   private dispose(): void {

@@ -24,6 +24,24 @@ describe('holdfast', () => {
     expect(answer.stderr).not.toBe('');
   });
 
+  it.each([
+    'http://user:secret@127.0.0.1:1',
+    'http://127.0.0.1:1,https://user:secret@127.0.0.1:1',
+    'http://user:secret@127.0.0.1:99999',
+    'ftp://user:secret@127.0.0.1',
+  ])('refuses %s without showing the password', async (url) => {
+    const answers = [
+      await holdfast(NOWHERE, 'locks', '--server', url, '--json'),
+      await holdfast({ url }, 'watch', '--json'),
+    ];
+    for (const answer of answers) {
+      expect(answer.code).toBe(2);
+      expect(json(answer)).toMatchObject({ error: { code: 'USAGE' } });
+      expect(answer.stderr).toContain('…@127.0.0.1');
+      expect(answer.stdout + answer.stderr).not.toContain('secret');
+    }
+  });
+
   it('tells programs what was wrong, too', async () => {
     expect(json(await holdfast(NOWHERE, 'locks', '--frobnicate', '--json'))).toEqual({
       error: { code: 'USAGE', message: "unknown option '--frobnicate'" },

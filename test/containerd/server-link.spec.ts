@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { ServerLink } from '../../src/containerd/node/server-link.js';
 import { type LockClient, UnavailableError, WaitTimeoutError } from '../../src/client/index.js';
 
+const PRESENCE = { type: 'node', resourceId: 'n1' };
+
 const gone = () => Promise.reject(new UnavailableError('UNAVAILABLE', 'No answer'));
 
 /** A server that grants everything. */
@@ -106,14 +108,14 @@ describe('a process that the server has forgotten', () => {
   });
 
   it('and whose node another process serves meanwhile must not go on', async () => {
-    const { link, seen, forget } = await openLink(() => ({ error: new WaitTimeoutError(1) }));
+    const { link, seen, forget } = await openLink(() => ({ error: new WaitTimeoutError(1, PRESENCE) }));
     forget();
     await expect.poll(() => seen).toEqual(['up', 'NODE_TAKEN']);
     await link.close();
   });
 
   it('does nothing about it once it is closed', async () => {
-    const { link, seen, forget } = await openLink(() => ({ error: new WaitTimeoutError(1) }));
+    const { link, seen, forget } = await openLink(() => ({ error: new WaitTimeoutError(1, PRESENCE) }));
     await link.close();
     forget();
     await new Promise(setImmediate);
