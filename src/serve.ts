@@ -52,9 +52,13 @@ export function whereabouts({ url, settings }: RunningServer) {
   return { url, docs: `${url}/docs`, health: `${url}/health/ready`, state, isolation };
 }
 
+/** What a host is called that is all of them; an address to be opened has to be one of them. */
+const EVERYWHERE = new Set(['0.0.0.0', '::']);
+
 export function announcement(server: RunningServer): string {
   const { url, docs, health, state, isolation } = whereabouts(server);
-  return `Holdfast listens on ${url}
+  const everywhere = EVERYWHERE.has(server.settings.host) ? ', at every address of this machine' : '';
+  return `Holdfast listens on ${url}${everywhere}
   docs       ${docs}
   health     ${health}
   state      ${state}

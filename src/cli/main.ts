@@ -13,7 +13,8 @@ process.stderr.on('error', () => undefined);
 try {
   await holdfast().parseAsync();
 } catch (error) {
-  process.exitCode = endOf(error);
+  // What has failed may have left connections open, which would keep the process: a server that could not start has some to its engine.
+  process.exit(endOf(error));
 }
 
 function endOf(error: unknown): number {

@@ -1,9 +1,10 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { compiled } from '../support/compiled.js';
 import { freePorts } from '../support/engines/free-ports.js';
+import { RedisServer } from '../support/engines/redis-server.js';
 import { ServerProcess, START_TIMEOUT_MS } from '../support/server-process.js';
 
 let server: ServerProcess;
@@ -28,6 +29,19 @@ describe('The server that has started', () => {
   });
 });
 
+it(
+  'says that others can reach it where they can',
+  async () => {
+    const open = await ServerProcess.start({ HOST: '0.0.0.0' });
+    onTestFinished(() => open.remove());
+    expect(open.output).toMatch(
+      /^Holdfast listens on http:\/\/127\.0\.0\.1:\d+, at every address of this machine$/m,
+    );
+    expect(server.output).toMatch(/^Holdfast listens on http:\/\/127\.0\.0\.1:\d+$/m);
+  },
+  START_TIMEOUT_MS,
+);
+
 describe('The server that cannot start', () => {
   it('says in one line that its port is taken, and nothing else', () => {
     const env = { PATH: process.env['PATH'], PORT: String(server.port), STORE_URL: 'memory:' };
@@ -37,6 +51,19 @@ describe('The server that cannot start', () => {
     });
     const said = `Holdfast cannot start. Port ${server.port} is taken: stop what listens there, or set PORT.\n`;
     expect({ status, stdout, stderr }).toEqual({ status: 1, stdout: '', stderr: said });
+  });
+
+  it('ends although it has reached its engine', async () => {
+    const redis = await RedisServer.start();
+    onTestFinished(() => redis.destroy());
+    const args = ['serve', '--port', String(server.port), '--store', redis.url, '--json'];
+    const { status, stdout } = spawnSync(process.execPath, [compiled('src/cli/main.ts'), ...args], {
+      env: { PATH: process.env['PATH'] },
+      encoding: 'utf8',
+      timeout: START_TIMEOUT_MS,
+    });
+    expect(status).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({ error: { message: expect.stringContaining('is taken') } });
   });
 
   it('says which setting names a host that there is not', () => {
