@@ -15,16 +15,24 @@ import {
   StatusAnswerDto,
   UnlockAnswerDto,
 } from './locking/dto/answers.dto.js';
+import { type RefusalCode } from './core/results.js';
+import { refusalBody } from './locking/wire/refusals.js';
 import { VERSION } from './version.js';
 import { SessionDto, SessionEndedDto, SessionRenewedDto } from './sessions/dto/session.dto.js';
 
 interface Answers {
   readonly ok: Type | 'text/event-stream' | 'text/plain';
+  /** A body that is taken as it is: what `/docs` sends unless somebody changes it. */
+  readonly asks?: object;
   /** Of what is not JSON. */
   readonly example?: string;
   /** Beside those that every endpoint of its kind has. */
   readonly errors?: readonly number[];
 }
+
+const KEY = { type: 'pull', resource_id: 'sha256:4f4e', node_id: 'node-1' };
+const DONE = { ...KEY, success: true };
+const REFERENCE = { resource_id: 'sha256:4f4e', node_id: 'node-1' };
 
 const KEY_EVENT = `id: 1794803267073003.0
 event: completed
@@ -46,22 +54,26 @@ const KEY_STREAM: Answers = { ok: 'text/event-stream', example: KEY_EVENT };
 
 /** What each endpoint answers. An endpoint that is missing here fails a test. */
 const ANSWERS: Readonly<Record<string, Answers>> = {
-  'post /lock': { ok: LockAnswerDto, errors: [403, 429] },
-  'post /unlock': { ok: UnlockAnswerDto, errors: [403] },
-  'post /lock/renew': { ok: RenewAnswerDto, errors: [403] },
-  'post /lock/cancel': { ok: CancelAnswerDto },
+  'post /lock': { ok: LockAnswerDto, asks: KEY, errors: [403, 429] },
+  'post /unlock': { ok: UnlockAnswerDto, asks: DONE, errors: [403] },
+  'post /lock/renew': { ok: RenewAnswerDto, asks: KEY, errors: [403] },
+  'post /lock/cancel': { ok: CancelAnswerDto, asks: KEY },
   'get /lock/status': { ok: StatusAnswerDto },
-  'post /lock/status': { ok: StatusAnswerDto },
-  'post /lock/batch': { ok: BatchAnswerDto },
-  'post /unlock/batch': { ok: BatchAnswerDto },
-  'post /lock/renew/batch': { ok: BatchAnswerDto },
+  'post /lock/status': { ok: StatusAnswerDto, asks: KEY },
+  'post /lock/batch': { ok: BatchAnswerDto, asks: { requests: [KEY] } },
+  'post /unlock/batch': { ok: BatchAnswerDto, asks: { requests: [DONE] } },
+  'post /lock/renew/batch': { ok: BatchAnswerDto, asks: { requests: [KEY] } },
   'get /locks': { ok: LockListDto },
-  'post /locks/release': { ok: UnlockAnswerDto, errors: [403] },
+  'post /locks/release': {
+    ok: UnlockAnswerDto,
+    asks: { type: 'pull', resource_id: 'sha256:4f4e', reason: 'the node is gone' },
+    errors: [403],
+  },
   'get /refcounts': { ok: ReferencesDto, errors: [409] },
-  'post /refcounts/add': { ok: ReferenceAnswerDto, errors: [403, 409] },
-  'post /refcounts/release': { ok: ReferenceAnswerDto, errors: [409] },
-  'post /refcounts/release-node': { ok: ReleasedNodeDto, errors: [409, 501] },
-  'post /sessions': { ok: SessionDto },
+  'post /refcounts/add': { ok: ReferenceAnswerDto, asks: REFERENCE, errors: [403, 409] },
+  'post /refcounts/release': { ok: ReferenceAnswerDto, asks: REFERENCE, errors: [409] },
+  'post /refcounts/release-node': { ok: ReleasedNodeDto, asks: { node_id: 'node-1' }, errors: [409, 501] },
+  'post /sessions': { ok: SessionDto, asks: { node_id: 'node-1' } },
   'post /sessions/{id}/renew': { ok: SessionRenewedDto, errors: [403] },
   'delete /sessions/{id}': { ok: SessionEndedDto },
   'get /sessions/{id}/events': { ok: 'text/event-stream', example: SESSION_SNAPSHOT, errors: [403] },
@@ -77,6 +89,8 @@ interface DescribedError {
   readonly example?: object;
 }
 
+const refusal = (code: RefusalCode, error: string): object => refusalBody({ kind: 'refused', code, error });
+
 const ERRORS: Readonly<Record<number, DescribedError>> = {
   400: {
     description: 'The request is not in order; nothing was changed.',
@@ -87,8 +101,16 @@ const ERRORS: Readonly<Record<number, DescribedError>> = {
       fields: { node_id: ['node_id is required'] },
     },
   },
-  403: { description: 'Refused; `code` says why.', body: RefusalDto },
-  409: { description: 'The clients count references (REFCOUNT_MODE=client).', body: RefusalDto },
+  403: {
+    description: 'Refused; `code` says why.',
+    body: RefusalDto,
+    example: refusal('RESOURCE_IN_USE', 'in use by 2 nodes'),
+  },
+  409: {
+    description: 'The clients count references (REFCOUNT_MODE=client).',
+    body: RefusalDto,
+    example: refusal('REFCOUNT_DISABLED', 'references are counted by the clients (REFCOUNT_MODE=client)'),
+  },
   413: {
     description: 'The body is too large.',
     body: ErrorDto,
@@ -102,7 +124,11 @@ const ERRORS: Readonly<Record<number, DescribedError>> = {
       message: 'Send the body as application/json in UTF-8.',
     },
   },
-  429: { description: 'The queue is full; see Retry-After.', body: RefusalDto },
+  429: {
+    description: 'The queue is full; see Retry-After.',
+    body: RefusalDto,
+    example: refusal('QUEUE_FULL', '10000 are waiting already'),
+  },
   501: { description: 'The storage of reference counts cannot list by node.', body: ErrorDto },
   503: { description: 'The store does not answer, nothing was changed; see Retry-After.', body: ErrorDto },
 };
@@ -136,7 +162,11 @@ export function openApi(app: INestApplication): OpenAPIObject {
       if (!operation) continue;
       operation.operationId = operationId(method, path);
       const answers = ANSWERS[`${method} ${path}`];
-      if (answers) operation.responses = responses(answers, method, path);
+      if (!answers) continue;
+      operation.responses = responses(answers, method, path);
+      const { requestBody } = operation;
+      if (answers.asks && requestBody && 'content' in requestBody)
+        requestBody.content['application/json']!.example = answers.asks;
     }
   }
   return document;

@@ -77,6 +77,20 @@ describe('The API’s document', () => {
     for (const reference of references(body)) expect(schemas).toContain(reference.split('/').at(-1));
   });
 
+  it('shows bodies that are taken as they are', async () => {
+    const server = await TestServer.start();
+    const { body } = await server.get('/openapi.json');
+    const bodies = Object.entries<Json>(body.paths).flatMap(([path, { post }]) =>
+      post?.requestBody ? [[path, post.requestBody.content['application/json'].example] as const] : [],
+    );
+    expect(bodies).toHaveLength(13);
+    for (const [path, example] of bodies) {
+      const { status, body: answer } = await server.post(path, example);
+      expect([path, status]).not.toEqual([path, 400]);
+      for (const result of answer.results ?? []) expect([path, result.status]).not.toEqual([path, 400]);
+    }
+  });
+
   it('describes the answers as they are', async () => {
     const server = await TestServer.start();
     const { schemas } = (await server.get('/openapi.json')).body.components;

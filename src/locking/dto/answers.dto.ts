@@ -12,7 +12,10 @@ export class LockAnswerDto {
   @ApiProperty({ description: 'The asker holds the lock: do the work, then unlock with its outcome.' })
   readonly acquired!: boolean;
 
-  @ApiProperty({ description: 'Another node has done the work: do nothing. Neither: queued.' })
+  @ApiProperty({
+    example: false,
+    description: 'Another node has done the work: do nothing. Neither: queued.',
+  })
   readonly skip!: boolean;
 
   @ApiProperty()
