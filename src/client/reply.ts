@@ -66,6 +66,7 @@ function noAnswer({ url, cause }: Reply): string {
 /** `connect ECONNREFUSED 127.0.0.1:8086` and the like; where several addresses were tried, the error has only a code. */
 export function causeOf(cause: unknown): string {
   const { message, code } = (cause ?? {}) as { message?: string; code?: string };
+  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER') return 'it does not speak TLS: is http:// meant?';
   return message || code || 'it is not known why';
 }
 

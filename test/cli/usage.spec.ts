@@ -1,5 +1,8 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { createServer } from 'node:http';
+import { type AddressInfo } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { holdfast, json, NOWHERE } from './setup.js';
 
 const KEY = ['--type', 'update', '--resource', 'site'];
@@ -22,6 +25,16 @@ describe('holdfast', () => {
     const answer = await holdfast(NOWHERE, ...args);
     expect(answer).toMatchObject({ code: 2, stdout: '' });
     expect(answer.stderr).not.toBe('');
+  });
+
+  it('says what is wrong with https where http is spoken', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const answer = await holdfast({ url }, 'locks');
+    expect(answer.code).toBe(69);
+    expect(answer.stderr).toContain('(it does not speak TLS: is http:// meant?)');
   });
 
   it.each([
