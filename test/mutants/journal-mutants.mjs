@@ -222,9 +222,23 @@ export const journalMutants = [
   {
     name: 'where nothing can be written past the page cache, it is written through it',
     file: FILE,
-    find: '    writeSync(file, blockBuffer(BLOCK_BYTES), 0, BLOCK_BYTES, 0);\n',
-    replace: '    void [writeSync, blockBuffer, BLOCK_BYTES];\n',
+    find: '    } catch {\n      this.reopen(FLAGS);\n',
+    replace: '    } catch (error) {\n      if (bytes.length > 0) throw error;\n      this.reopen(FLAGS);\n',
     tests: [FAILURE_SPEC],
+  },
+  {
+    name: 'a process without the memory to write past the page cache from writes through it',
+    file: FILE,
+    find: '    try {\n      const memory = blockMemory();\n',
+    replace: '    const memory = blockMemory();\n    try {\n',
+    tests: [JOURNAL_SPEC],
+  },
+  {
+    name: 'a long frame has room for the zeros behind it',
+    file: FRAME,
+    find: 'Buffer.allocUnsafe(wholeBlocks(bytes))',
+    replace: 'Buffer.allocUnsafe(bytes)',
+    tests: [FRAME_SPEC],
   },
   {
     name: 'what is behind a frame is nothing of an earlier one',

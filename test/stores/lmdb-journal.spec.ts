@@ -183,6 +183,24 @@ describe('saving', () => {
     await store.close();
   });
 
+  it.skipIf(process.platform !== 'linux')(
+    'goes through it in a process that may not use much memory',
+    async () => {
+      const child = new StoreProcess(directory, { addressBlocks: 4 * MEGABYTE });
+      expect(await child.tell({ do: 'open' })).toBeNull();
+      const writes = changes('long', 100, 0, VALUE).map(({ key }) => ({
+        key,
+        expect: 'absent' as const,
+        put: VALUE,
+      }));
+      const revision = revisionOf(await child.tell({ do: 'commit', writes }));
+      await child.kill();
+      const store = await openStore();
+      expect(await store.get(0, ['long 99'])).toEqual([{ key: 'long 99', revision, value: VALUE }]);
+      await store.close();
+    },
+  );
+
   it('shows what is being saved, and what has come since instead of it', async () => {
     const { lmdb, database } = await newDatabase();
     let goOn = (): void => {};

@@ -18,6 +18,18 @@ export interface Acknowledged {
 export type StoreReply =
   { result: unknown } | { error: { code: string; message: string } } | { acknowledged: Acknowledged };
 
+export interface Surroundings {
+  /** No file may grow beyond this many KiB, as on a full disk. */
+  readonly fileBlocks?: number;
+  /** The process may have no more addresses than for this many KiB. */
+  readonly addressBlocks?: number;
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+function limit(option: string, blocks: number | undefined): string {
+  return blocks === undefined ? '' : `ulimit -S -${option} ${blocks};`;
+}
+
 /** An LMDB store in a process of its own, which a test can kill. Commands are answered in order. */
 export class StoreProcess {
   readonly acknowledged: Acknowledged[] = [];
@@ -30,11 +42,10 @@ export class StoreProcess {
   private gone: StoreReply | undefined;
   private onAcknowledged: () => void = () => {};
 
-  /** `fileBlocks`: no file may grow beyond this many KiB, as on a full disk. */
-  constructor(directory: string, { fileBlocks, env }: { fileBlocks?: number; env?: NodeJS.ProcessEnv } = {}) {
+  constructor(directory: string, { fileBlocks, addressBlocks, env }: Surroundings = {}) {
     const program = compiled('test/stores/programs/store-process.ts');
-    const limit = fileBlocks === undefined ? '' : `ulimit -S -f ${fileBlocks};`;
-    const script = `${limit} exec "$0" "$@"`;
+    const limits = [limit('f', fileBlocks), limit('v', addressBlocks)].join(' ');
+    const script = `${limits} exec "$0" "$@"`;
     this.child = spawn('bash', ['-c', script, process.execPath, program, directory], {
       stdio: 'pipe',
       env: { ...process.env, ...env },

@@ -1,6 +1,6 @@
-import { closeSync, constants, fdatasync, ftruncate, openSync, write, writeSync } from 'node:fs';
+import { closeSync, constants, fdatasync, ftruncate, openSync, write } from 'node:fs';
 import { promisify } from 'node:util';
-import { BLOCK_BYTES, blockBuffer } from './blocks.js';
+import { blockMemory } from './blocks.js';
 
 const writeAt = promisify(write);
 const flush = promisify(fdatasync);
@@ -19,17 +19,23 @@ const WRITTEN: Appended = { status: 'written' };
 
 /**
  * A file that grows the first time and is written over from its beginning after that, which takes the disk less. What is appended are
- * whole blocks, which go past the page cache where the file system can do that.
+ * whole blocks. They go past the page cache until that fails: whether a file system takes it is known only from the writing.
  */
 export class JournalFile {
   private end = 0;
-  private readonly file: number;
+  private file: number;
+  /** What goes past the page cache is written from here. */
+  private memory: Buffer | undefined;
 
   constructor(readonly path: string) {
-    const cached = openSync(path, FLAGS | NEW, 0o600);
-    const direct = openDirect(path);
-    if (direct !== undefined) closeSync(cached);
-    this.file = direct ?? cached;
+    this.file = openSync(path, FLAGS | NEW, 0o600);
+    try {
+      const memory = blockMemory();
+      this.reopen(FLAGS | constants.O_DIRECT);
+      this.memory = memory;
+    } catch {
+      // Through the page cache, then.
+    }
   }
 
   /** How much was written since its beginning. */
@@ -47,7 +53,7 @@ export class JournalFile {
     const start = this.end;
     try {
       for (let at = 0; at < bytes.length;) {
-        at += (await writeAt(this.file, bytes, at, bytes.length - at, start + at)).bytesWritten;
+        at += await this.writeSome(bytes.subarray(at), start + at);
       }
       this.end = start + bytes.length;
       return WRITTEN;
@@ -60,6 +66,25 @@ export class JournalFile {
     closeSync(this.file);
   }
 
+  /** How much of it was written. */
+  private async writeSome(bytes: Buffer, position: number): Promise<number> {
+    if (!this.memory) return (await writeAt(this.file, bytes, 0, bytes.length, position)).bytesWritten;
+    const length = bytes.copy(this.memory);
+    try {
+      return (await writeAt(this.file, this.memory, 0, length, position)).bytesWritten;
+    } catch {
+      this.reopen(FLAGS);
+      this.memory = undefined;
+      return 0;
+    }
+  }
+
+  private reopen(flags: number): void {
+    const file = openSync(this.path, flags);
+    closeSync(this.file);
+    this.file = file;
+  }
+
   /** What a failed write has left may be whole: a crash would bring it back. Cutting needs no room on the disk. */
   private async isCutAt(end: number): Promise<boolean> {
     try {
@@ -69,18 +94,5 @@ export class JournalFile {
     } catch {
       return false;
     }
-  }
-}
-
-/** Whether a file system takes direct writes is known only from one. */
-function openDirect(path: string): number | undefined {
-  let file: number | undefined;
-  try {
-    file = openSync(path, FLAGS | constants.O_DIRECT);
-    writeSync(file, blockBuffer(BLOCK_BYTES), 0, BLOCK_BYTES, 0);
-    return file;
-  } catch {
-    if (file !== undefined) closeSync(file);
-    return undefined;
   }
 }

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { decodeExact, writeExact } from '../exact-utf8.js';
 import { type Change, type Cursor } from '../state-store.interface.js';
-import { blockBuffer, wholeBlocks } from './blocks.js';
+import { wholeBlocks } from './blocks.js';
 
 /** One group of commits, as the journal holds it. */
 export interface Frame {
@@ -37,7 +37,7 @@ const KEPT_BYTES = 4 * 1024 * 1024;
 
 /** Makes frames, one at a time: the bytes of one may be those of the next. */
 export class FrameEncoder {
-  private readonly kept = blockBuffer(KEPT_BYTES);
+  private readonly kept = Buffer.allocUnsafe(KEPT_BYTES);
 
   constructor(private readonly nonce: number) {}
 
@@ -60,7 +60,7 @@ export class FrameEncoder {
     for (const { key, value } of changes) {
       bytes += CHANGE_BYTES + BYTES_PER_UNIT * (key.length + (value?.length ?? 0));
     }
-    return bytes > KEPT_BYTES ? blockBuffer(bytes) : this.kept;
+    return bytes > KEPT_BYTES ? Buffer.allocUnsafe(wholeBlocks(bytes)) : this.kept;
   }
 }
 
