@@ -88,8 +88,22 @@ export const journalMutants = [
   {
     name: 'a power cut leaves the names of a journal in use',
     file: JOURNAL,
-    find: '    flushDirectory(directory);\n',
-    replace: '    void flushDirectory;\n',
+    find: '    flushPath(directory);\n',
+    replace: '    void flushPath;\n',
+    tests: [CRASH_POINTS_SPEC],
+  },
+  {
+    name: 'a power cut does not bring back what LMDB has taken back and written over',
+    file: LMDB,
+    find: '    try {\n      flushData(this.directory);\n',
+    replace: '    try {\n',
+    tests: [CRASH_POINTS_SPEC],
+  },
+  {
+    name: 'a power cut does not bring back what LMDB had taken back before the start',
+    file: LMDB,
+    find: '      flushData(directory);\n',
+    replace: '',
     tests: [CRASH_POINTS_SPEC],
   },
   {

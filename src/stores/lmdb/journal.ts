@@ -4,7 +4,7 @@ import { type Change, type Cursor } from '../state-store.interface.js';
 import { StoreError } from '../store.error.js';
 import { type Appended, JournalFile } from './journal-file.js';
 import { findFrames, type Frame, FrameEncoder } from './journal-frame.js';
-import { flushDirectory } from './store-directory.js';
+import { flushPath } from './store-directory.js';
 
 const NAME = /^journal-(\d+)-[01]$/;
 
@@ -76,7 +76,7 @@ export class Journal {
     const [first, second] = pathsOf(directory, nonce);
     this.live = new JournalFile(first);
     this.other = new JournalFile(second);
-    flushDirectory(directory);
+    flushPath(directory);
   }
 
   /** How much the file in use holds. */

@@ -1,10 +1,12 @@
-import { statfsSync } from 'node:fs';
+import { existsSync, statfsSync } from 'node:fs';
+import { join } from 'node:path';
 import { getLastVersion } from 'lmdb';
 import { type Change, type Cursor, type Item } from '../state-store.interface.js';
 import { StoreError } from '../store.error.js';
-import { assertSoundDataFile } from './data-file-check.js';
+import { assertSoundDataFile, DATA_FILE } from './data-file-check.js';
 import { type Environment, OWNER_RECORD, openEnvironment } from './environment.js';
 import { type GroupResult, type NotWritten } from './group-committer.js';
+import { flushPath } from './store-directory.js';
 
 /** What the database says of itself, beside the items. */
 export interface OwnerRecord {
@@ -39,6 +41,7 @@ export class LmdbDatabase {
   static open(directory: string, nonce: number): LmdbDatabase {
     assertSoundDataFile(directory);
     try {
+      flushData(directory);
       return new LmdbDatabase(directory, nonce, openEnvironment(directory));
     } catch (error) {
       const reason = (error as Error).message;
@@ -197,6 +200,11 @@ export class LmdbDatabase {
 
   /** Opens the files again and writes once, so that whatever is read from now on is on disk. */
   private async recover(): Promise<void> {
+    try {
+      flushData(this.directory);
+    } catch (error) {
+      throw this.trouble({ status: 'failed', cause: error as Error });
+    }
     await this.environment.close();
     assertSoundDataFile(this.directory);
     this.environment = openEnvironment(this.directory);
@@ -206,6 +214,15 @@ export class LmdbDatabase {
     this.broken = true;
     throw this.trouble(result);
   }
+}
+
+/**
+ * LMDB takes a meta page back that it could not flush, and does not flush that: after a power cut the page may be there again. By then
+ * no page that it refers to may have been written over.
+ */
+function flushData(directory: string): void {
+  const path = join(directory, DATA_FILE);
+  if (existsSync(path)) flushPath(path);
 }
 
 function recordText({ revision, journal }: OwnerRecord): string {

@@ -85,7 +85,7 @@ export class StoreDirectory {
       this.writeFormat();
       rmSync(join(this.path, DATA_FILE), { force: true });
       rmSync(join(this.path, LOCK_FILE), { force: true });
-      flushDirectory(this.path);
+      flushPath(this.path);
     });
   }
 
@@ -93,9 +93,9 @@ export class StoreDirectory {
   declareFormat(): void {
     this.attempt('write to', () => {
       this.writeFormat();
-      flushDirectory(this.path);
+      flushPath(this.path);
       renameSync(join(this.path, UNFINISHED_FORMAT_FILE), join(this.path, FORMAT_FILE));
-      flushDirectory(this.path);
+      flushPath(this.path);
     });
   }
 
@@ -148,7 +148,7 @@ function makeDirectory(path: string): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
-  flushDirectory(dirname(path));
+  flushPath(dirname(path));
 }
 
 function assertWritableFile(path: string): void {
@@ -165,7 +165,8 @@ function writeFlushed(path: string, bytes: Buffer): void {
   }
 }
 
-export function flushDirectory(path: string): void {
+/** A file, or the names in a directory. */
+export function flushPath(path: string): void {
   const file = openSync(path, 'r');
   try {
     fsyncSync(file);

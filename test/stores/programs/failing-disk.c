@@ -3,6 +3,7 @@
  * the first 8 KB of any file fails (LMDB's meta pages); while the one named by FAIL_SYNC exists, flushing does,
  * so that a write to a file that flushes by itself (the journal) is made and then said to have failed, and cutting files does.
  * With FAIL_JOURNAL writes to the journal are made and said to have failed, too, but it can be cut; the database cannot be flushed.
+ * With FAIL_RECORD LMDB's meta pages are written and said not to have been.
  * With FAIL_DIRECT there is no writing past the page cache, as on a file system that cannot.
  */
 #define _GNU_SOURCE
@@ -42,7 +43,8 @@ static ssize_t write_at(const char *name, int fd, const void *bytes, size_t size
   }
   ssize_t written = real(fd, bytes, size, offset);
   int flushes = fcntl(fd, F_GETFL) & O_DSYNC;
-  if ((flushes && told_to_fail("FAIL_SYNC")) || (is_journal(fd) && told_to_fail("FAIL_JOURNAL"))) {
+  int is_meta = offset < 8192 && !is_journal(fd);
+  if ((is_meta && told_to_fail("FAIL_RECORD")) || (flushes && told_to_fail("FAIL_SYNC")) || (is_journal(fd) && told_to_fail("FAIL_JOURNAL"))) {
     errno = EIO;
     return -1;
   }
