@@ -10,8 +10,9 @@ import { announcedDigest } from './wire/write-ref.js';
  * One `Write` stream of containerd.
  *
  * containerd sends the first message and COMMIT inside its one write transaction, and all others outside it. So the first is answered
- * at once, from what is known here, and the wait for the lock happens on the second; a commit waits for no other download. The offset that the first answer told must
- * stay true, unless the blob turned up meanwhile: then the offset is its size and containerd commits.
+ * at once, from what is known here, and the wait for the lock happens on the second; a commit waits for no other download. The
+ * offset that the first answer told must stay true, unless the blob turned up meanwhile: then the offset is its size and containerd
+ * commits.
  */
 export class WriteStream implements WriteCall {
   private ref = '';
