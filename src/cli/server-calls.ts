@@ -46,8 +46,8 @@ export class ServerCalls {
     return this.caller.call(method, path, body);
   }
 
-  close(): Promise<void> {
-    return this.transport.close();
+  close(): void {
+    this.transport.close();
   }
 
   private async call(request: SentRequest, check: AnswerCheck): Promise<Json> {
@@ -68,6 +68,6 @@ export async function asking<T>(
   try {
     return await ask(calls);
   } finally {
-    await calls.close();
+    calls.close();
   }
 }

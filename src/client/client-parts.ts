@@ -68,6 +68,6 @@ export class ClientParts {
     this.closer.abort(new ClosedError());
     await this.sessions.close();
     this.stream.close();
-    await this.transport.close();
+    this.transport.close();
   }
 }

@@ -1,21 +1,23 @@
-import { type Dispatcher } from 'undici';
+import { type AnswerHead } from './http/answer-head.js';
+import { type AnswerListener } from './http/answer-reader.js';
+import { type Abandon } from './http/http-pool.js';
 import { type Reply } from './reply.js';
 
 /** The longest answer is a batch of 256; anything beyond this is not Holdfast. */
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 
-type Controller = Dispatcher.DispatchController;
-
 /**
  * One request and its answer, from sending to the last byte. It always ends with exactly one reply: what comes after a
  * timeout or an abort is not looked at.
  */
-export class Exchange implements Dispatcher.DispatchHandler {
-  private controller: Controller | undefined;
-  private readonly chunks: Buffer[] = [];
+export class Exchange implements AnswerListener {
+  /** Once it has been sent. */
+  abandon: Abandon | undefined;
+  /** Where it has come in one piece, as most do. */
+  private whole: string | undefined;
+  private pieces: Buffer[] | undefined;
   private length = 0;
-  private status = 0;
-  private retryAfter: string | undefined;
+  private head: AnswerHead | undefined;
   private isOver = false;
 
   constructor(
@@ -29,41 +31,31 @@ export class Exchange implements Dispatcher.DispatchHandler {
   /** Ends it without an answer. */
   abort(cause: unknown): void {
     this.finish(0, undefined, cause);
-    this.controller?.abort(cause instanceof Error ? cause : new Error('aborted', { cause }));
+    this.abandon?.();
   }
 
-  onRequestStart(controller: Controller): void {
-    this.controller = controller;
-    if (this.isOver) controller.abort(new Error('nobody waits for the answer'));
+  onHead(head: AnswerHead): void {
+    this.head = head;
   }
 
-  onResponseStart(
-    _controller: Controller,
-    status: number,
-    headers: Record<string, string | string[] | undefined>,
-  ): void {
-    this.status = status;
-    const retryAfter = headers['retry-after'];
-    if (typeof retryAfter === 'string') this.retryAfter = retryAfter;
-  }
-
-  onResponseData(_controller: Controller, chunk: Buffer): void {
-    this.length += chunk.length;
+  onData(bytes: Buffer): void {
+    this.length += bytes.length;
     if (this.length > MAX_ANSWER_BYTES) return this.abort(new Error('the answer is too long'));
-    this.chunks.push(chunk);
+    if (bytes.length === this.head!.contentLength) this.whole = bytes.toString();
+    else (this.pieces ??= []).push(Buffer.from(bytes));
   }
 
-  onResponseEnd(): void {
+  onEnd(): void {
+    const { status } = this.head!;
     try {
-      const [first] = this.chunks;
-      const bytes = this.chunks.length === 1 ? first! : Buffer.concat(this.chunks);
-      this.finish(this.status, JSON.parse(bytes.toString()), undefined);
+      const text = this.whole ?? Buffer.concat(this.pieces ?? []).toString();
+      this.finish(status, JSON.parse(text), undefined);
     } catch (cause) {
-      this.finish(this.status, undefined, cause);
+      this.finish(status, undefined, cause);
     }
   }
 
-  onResponseError(_controller: Controller, cause: Error): void {
+  onError(cause: Error): void {
     this.finish(0, undefined, cause);
   }
 
@@ -71,7 +63,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.isOver) return;
     this.isOver = true;
     const { url, sentAtMs } = this;
-    const retryAfterMs = this.retryAfter === undefined ? undefined : millisecondsOf(this.retryAfter);
+    const retryAfter = this.head?.retryAfter;
+    const retryAfterMs = retryAfter === undefined ? undefined : millisecondsOf(retryAfter);
     const ms = this.now() - sentAtMs;
     this.done(this, { url, sentAtMs, ms, status, body, retryAfterMs, cause });
   }

@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
-import { type Dispatcher } from 'undici';
 import { settled, SimulatedClock } from '../../test/support/simulated-clock.js';
+import { readAnswerHead } from './http/answer-head.js';
+import { type AnswerListener } from './http/answer-reader.js';
 import { Session } from './session.js';
 import { SessionStream } from './session-stream.js';
 
@@ -8,21 +9,21 @@ const SNAPSHOT = 'event: snapshot\ndata: {"waits":[]}\n\n';
 
 function scene() {
   const clock = new SimulatedClock();
-  const handlers: Dispatcher.DispatchHandler[] = [];
-  const controller = { abort: vi.fn() } as unknown as Dispatcher.DispatchController;
+  const handlers: AnswerListener[] = [];
+  const abandon = vi.fn();
   const listener = { snapshot: vi.fn(), event: vi.fn(), down: vi.fn(), refused: vi.fn() };
   const opener = {
-    open: (_path: string, handler: Dispatcher.DispatchHandler) => {
+    open: (_path: string, handler: AnswerListener) => {
       handlers.push(handler);
-      handler.onRequestStart?.(controller, undefined);
+      return abandon;
     },
     moveOn: vi.fn(),
   };
   const stream = new SessionStream(opener, clock, 1000, listener);
-  const say = (text: string) => handlers.at(-1)!.onResponseData!(controller, Buffer.from(text));
+  const say = (text: string) => handlers.at(-1)!.onData(Buffer.from(text));
   const head = (status: number, type = 'text/event-stream; charset=utf-8') =>
-    handlers.at(-1)!.onResponseStart!(controller, status, { 'content-type': type });
-  return { clock, handlers, controller, listener, stream, say, head };
+    handlers.at(-1)!.onHead(readAnswerHead(`HTTP/1.1 ${status} OK\r\ncontent-type: ${type}`));
+  return { clock, handlers, abandon, listener, stream, say, head };
 }
 
 const session = new Session('s', 60_000, '', 0);
@@ -55,7 +56,7 @@ describe('the stream of a session', () => {
   });
 
   it('is given up after two and a half heartbeats of silence, not before', async () => {
-    const { clock, stream, head, say, listener, controller } = scene();
+    const { clock, stream, head, say, listener, abandon } = scene();
     void stream.isHeard(session);
     head(200);
     say(SNAPSHOT);
@@ -66,19 +67,19 @@ describe('the stream of a session', () => {
     expect(listener.down).not.toHaveBeenCalled();
     await clock.advance(2500);
     expect(listener.down).toHaveBeenCalledTimes(1);
-    expect(controller.abort).toHaveBeenCalledTimes(1);
+    expect(abandon).toHaveBeenCalledTimes(1);
   });
 
   it('that was open for a while is opened again at once when it is cut; one that was not, later', async () => {
-    const { clock, stream, handlers, head, say, controller } = scene();
+    const { clock, stream, handlers, head, say } = scene();
     void stream.isHeard(session);
     head(200);
     say(SNAPSHOT);
     await clock.advance(1500);
-    handlers[0]!.onResponseError!(controller, new Error('cut'));
+    handlers[0]!.onError(new Error('cut'));
     const again = stream.isHeard(session);
     expect(handlers).toHaveLength(2);
-    handlers[1]!.onResponseError!(controller, new Error('refused'));
+    handlers[1]!.onError(new Error('refused'));
     expect(await again).toBe(false);
     expect(await stream.isHeard(session)).toBe(false);
     await clock.advance(1000);

@@ -1,6 +1,8 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
-import { type Dispatcher } from 'undici';
 import { type CancelTimer, type Clock } from './clock.js';
+import { type AnswerHead } from './http/answer-head.js';
+import { type AnswerListener } from './http/answer-reader.js';
+import { type Abandon } from './http/http-pool.js';
 import { isRecord, type Json } from './reply.js';
 import { type Session } from './session.js';
 import { type StreamOpener } from './transport.js';
@@ -64,18 +66,18 @@ export class SessionStream {
       if (delayMs > 0) this.transport.moveOn();
       this.listener.down();
     });
-    this.transport.open(`/sessions/${encodeURIComponent(session.id)}/events?brief=true`, connection);
+    const path = `/sessions/${encodeURIComponent(session.id)}/events?brief=true`;
+    connection.abandon = this.transport.open(path, connection);
     return connection;
   }
 }
 
-type Controller = Dispatcher.DispatchController;
-
 /** One connection, from opening to its end; `onDown` says how long to leave streams alone. */
-class Connection implements Dispatcher.DispatchHandler {
+class Connection implements AnswerListener {
   readonly isLive: Promise<boolean>;
   private setLive!: (isLive: boolean) => void;
-  private controller: Controller | undefined;
+  /** Once it has been sent. */
+  abandon: Abandon | undefined;
   private readonly decoder = new TextDecoder();
   private readonly parser = createParser({
     onEvent: (message) => this.take(message),
@@ -104,35 +106,26 @@ class Connection implements Dispatcher.DispatchHandler {
     this.isOver = true;
     this.cancelTimer?.();
     this.setLive(false);
-    this.controller?.abort(new Error('the stream is not needed any more'));
+    this.abandon?.();
   }
 
-  onRequestStart(controller: Controller): void {
-    this.controller = controller;
-    if (this.isOver) controller.abort(new Error('too late'));
-  }
-
-  onResponseStart(
-    _controller: Controller,
-    status: number,
-    headers: Record<string, string | string[] | undefined>,
-  ): void {
-    const isStream = String(headers['content-type']).startsWith('text/event-stream');
+  onHead({ status, contentType }: AnswerHead): void {
+    const isStream = contentType.startsWith('text/event-stream');
     if (status !== 200 || !isStream) this.down(AFTER_SILENCE_MS);
     if (status === 403) this.listener.refused(this.session);
   }
 
-  onResponseData(_controller: Controller, chunk: Buffer): void {
+  onData(bytes: Buffer): void {
     if (this.isOver) return;
     this.lastHeardMs = this.clock.monotonicMs();
-    this.parser.feed(this.decoder.decode(chunk, { stream: true }));
+    this.parser.feed(this.decoder.decode(bytes, { stream: true }));
   }
 
-  onResponseEnd(): void {
+  onEnd(): void {
     this.cut();
   }
 
-  onResponseError(): void {
+  onError(): void {
     this.cut();
   }
 

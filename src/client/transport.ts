@@ -1,15 +1,11 @@
-import { type Dispatcher, Pool } from 'undici';
 import { type CancelTimer, type Clock } from './clock.js';
 import { Exchange } from './exchange.js';
+import { type AnswerListener } from './http/answer-reader.js';
+import { type Abandon, HttpPool } from './http/http-pool.js';
 import { type Reply } from './reply.js';
 
 /** Enough for batches in flight and single requests beside them; more would only wait in the server instead. */
 const SHORT_CONNECTIONS = 16;
-
-/** Time limits are ours, on the injected clock. */
-const POOL_OPTIONS = { bodyTimeout: 0, headersTimeout: 0, pipelining: 1 } as const;
-
-const JSON_HEADERS = { 'content-type': 'application/json' };
 
 export interface SendOptions {
   readonly timeoutMs?: number;
@@ -28,7 +24,7 @@ export interface Sender {
 
 /** What opens streams, which have no time limit. */
 export interface StreamOpener {
-  open(path: string, handler: Dispatcher.DispatchHandler): void;
+  open(path: string, listener: AnswerListener): Abandon;
   /** The server in use does not serve streams: the next one. */
   moveOn(): void;
 }
@@ -36,9 +32,9 @@ export interface StreamOpener {
 interface Server {
   readonly url: string;
   readonly path: string;
-  readonly short: Pool;
+  readonly short: HttpPool;
   /** For what stays open: streams and long polls. */
-  readonly long: Pool;
+  readonly long: HttpPool;
 }
 
 /**
@@ -62,8 +58,8 @@ export class Transport implements Sender, StreamOpener {
     this.servers = urls.map((url) => ({
       url: url.href,
       path: url.pathname.replace(/\/+$/, ''),
-      short: new Pool(url.origin, { ...POOL_OPTIONS, connections: SHORT_CONNECTIONS }),
-      long: new Pool(url.origin, POOL_OPTIONS),
+      short: new HttpPool(url, clock, SHORT_CONNECTIONS),
+      long: new HttpPool(url, clock),
     }));
   }
 
@@ -85,24 +81,27 @@ export class Transport implements Sender, StreamOpener {
       });
       if (cleanUp) cleanUp.watch(exchange, this.clock, timeoutMs, signal);
       else this.watch(exchange);
-      const request = requestOf(method, server.path + path, body);
-      (isLong ? server.long : server.short).dispatch(request, exchange);
+      const pool = isLong ? server.long : server.short;
+      exchange.abandon = pool.send({ method, path: server.path + path, body }, exchange);
     });
   }
 
-  open(path: string, handler: Dispatcher.DispatchHandler): void {
+  open(path: string, listener: AnswerListener): Abandon {
     const server = this.servers[this.current]!;
-    const request = { method: 'GET', path: server.path + path, headers: { accept: 'text/event-stream' } };
-    server.long.dispatch(request as Dispatcher.DispatchOptions, handler);
+    const request = { method: 'GET', path: server.path + path, accept: 'text/event-stream' };
+    return server.long.send(request, listener);
   }
 
   moveOn(): void {
     this.current = (this.current + 1) % this.servers.length;
   }
 
-  async close(): Promise<void> {
+  close(): void {
     this.timer?.();
-    await Promise.all(this.servers.flatMap(({ short, long }) => [short.destroy(), long.destroy()]));
+    for (const { short, long } of this.servers) {
+      short.close();
+      long.close();
+    }
   }
 
   /** Many requests may fail together; only the first of them moves on. */
@@ -147,11 +146,6 @@ class CleanUp {
     this.cancelTimer?.();
     if (this.onAbort) this.signal?.removeEventListener('abort', this.onAbort);
   }
-}
-
-function requestOf(method: string, path: string, body: string | undefined): Dispatcher.DispatchOptions {
-  const given = body === undefined ? {} : { body, headers: JSON_HEADERS };
-  return { method: method as Dispatcher.HttpMethod, path, ...given };
 }
 
 function isUnavailable({ status }: Reply): boolean {
