@@ -69,6 +69,7 @@ export class LongPolls implements BeforeApplicationShutdown {
    * before the new request is applied, lest the older connection drops in between and takes the wait with it.
    */
   supersede(resourceId: string, type: string, asker: Asker): void {
+    if (this.waits.size === 0) return;
     const older = this.waits.get(nameOf(resourceId, type, asker));
     if (older) this.release(older);
   }
