@@ -1,6 +1,6 @@
-// Two bare HTTP round trips with bodies of the size of a lock's, to hold one lock and its unlock against: through the HTTP
-// client that `LockClient` uses, which is what the goal means (the difference is what Holdfast adds), and through Node's own.
-// As a program of its own, with a port, it is the server.
+// Two bare HTTP round trips with bodies of the size of a lock's, to hold one lock and its unlock against: through undici, the quickest
+// HTTP client that people use, which is what the goal means, and through Node's own. As a program of its own, with a port, it is the
+// server.
 import { Agent, createServer, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { Pool } from 'undici';

@@ -7,6 +7,7 @@ import { Redis } from 'ioredis';
 import Redlock from 'redlock';
 import { LockClient } from '../dist/client/index.js';
 import { startBareHttp } from './bare-http.mjs';
+import { startBareLocks } from './bare-locks.mjs';
 import { freePort, leaveServerCore, start } from './processes.mjs';
 import { rate, ratio, table, temporaryDirectory, thousands } from './support.mjs';
 
@@ -123,13 +124,17 @@ async function measureAll() {
   const memory = await startHoldfast({ STORE_URL: 'memory:' });
   const file = await startHoldfast({ STORE_URL: `file:${directory.path}` });
   const handover = await startHoldfast({ STORE_URL: 'memory:', SUCCESS_POLICY: 'handover' });
+  const bare = await startBareLocks();
   const inMemory = privateKeys(memory);
+  const onBare = privateKeys(bare);
   const results = await measure([
     ...(redis ? redlockContenders(redis) : []),
     ['memory', memory, WORKERS, inMemory],
+    ['bare', bare, WORKERS, onBare],
     ['file', file, WORKERS, privateKeys(file)],
     ['handover', handover, WORKERS, contended(handover)],
     ['alone', memory, 1, inMemory],
+    ['bareAlone', bare, 1, onBare],
     ...(await bareContenders()),
   ]);
   await directory.remove();
@@ -151,6 +156,7 @@ table(
   ['', 'cycles/s', 'client µs', 'server µs', 'of redlock', 'of memory'],
   [
     ['private keys, redlock on Redis', results.redlock],
+    ['private keys, a server that only answers', results.bare, results.redlock],
     ['private keys, `memory:`', results.memory, results.redlock, results.memory],
     ['private keys, `file:`', results.file, results.redlock, results.memory],
     [`${CONTENDED_KEYS} keys, redlock on Redis: whoever comes by`, results.redlockContended],
@@ -171,6 +177,7 @@ table(
   [
     ['two bare round trips by undici', results.undici],
     ['two bare round trips by `node:http`', results.node],
+    ['LockClient, a server that only answers', results.bareAlone],
     ['LockClient, `memory:`', results.alone],
     ['redlock on Redis', results.redlockAlone],
   ]

@@ -1,10 +1,12 @@
 import { type LockEvent } from '../core/events.js';
 import { type ResourceState } from '../core/state.js';
 import { type Change } from '../stores/state-store.interface.js';
+import { type OwnCommits } from './own-commits.js';
 import { type Shard } from './shard.js';
 
 /** Who is kept in step with the store. */
 export interface FeedTarget {
+  readonly own: OwnCommits;
   shardOf(resourceId: string): Shard;
   allShards(): Iterable<Shard>;
   partitionOf(resourceId: string): number;

@@ -24,6 +24,7 @@ import { CountedReferences } from './counted-references.js';
 import { Deadlines, type Due } from './deadlines.js';
 import { LOCK_POLICY } from './locking.module-definition.js';
 import { type LockPolicy } from './lock-policy.js';
+import { OwnCommits } from './own-commits.js';
 import { readRecord } from './record-reader.js';
 import { RecentSlots } from './recent-slots.js';
 import { type ResourceSlot } from './resource-slot.js';
@@ -109,6 +110,7 @@ export class LockManager implements OnModuleInit, BeforeApplicationShutdown {
       policy: { ...policy, unheardMs: store.shared ? policy.waiterTtlMs / 2 : 0 },
       references: this.references,
       recent,
+      own: new OwnCommits(),
       partitionOf: (resourceId: string) => this.partitionOf(resourceId),
       shownUpTo: (partition: number, revision: number) => this.feed.shownUpTo(partition, revision),
       listingsOf: (partition: number) => this.feed.listingsOf(partition),
@@ -121,6 +123,7 @@ export class LockManager implements OnModuleInit, BeforeApplicationShutdown {
     this.commits$ = context.committer.commits$;
     this.shards = Array.from({ length: policy.shardCount }, () => new Shard(context));
     this.feed = new RecordFeed(store, clock, {
+      own: context.own,
       shardOf: (resourceId) => this.shardOf(resourceId),
       allShards: () => this.shards,
       partitionOf: context.partitionOf,

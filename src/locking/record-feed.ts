@@ -156,30 +156,35 @@ export class RecordFeed {
   }
 
   private committed(partition: number, changes: readonly Change[]): void {
+    const parts = changes.length === 1 ? NO_PARTS : partsIn(changes);
     for (const change of changes) {
       const name = parseItemKey(change.key);
       if (!name) this.otherChanged(partition, change);
-      else if (name.part === undefined) this.headChanged(name.resourceId, change, changes);
+      else if (name.part === undefined) {
+        this.headChanged(name.resourceId, change, parts.get(name.resourceId) ?? NOTHING_WRITTEN);
+      }
     }
     this.progress.reach(partition, changes[0]!.revision);
   }
 
-  private headChanged(resourceId: string, change: Change, changes: readonly Change[]): void {
+  /** `written`: the parts of the resource that were written with the head. */
+  private headChanged(resourceId: string, change: Change, written: WrittenParts): void {
     const shard = this.target.shardOf(resourceId);
     const slot = shard.find(resourceId);
     if (change.value === undefined) return shard.adopt(resourceId, NO_RECORD, change.revision);
-    const own = slot?.work?.inFlight.find(({ head }) => head === change.value);
-    if (slot && own) {
-      const { events } = own.batch;
-      shard.adoptOwn(slot, own, change.revision);
+    const inFlight = slot?.work?.inFlight.find(({ head }) => head === change.value);
+    if (slot && inFlight) shard.adoptOwn(slot, inFlight, change.revision);
+    const landed = this.target.own.shown(change.value, change.revision);
+    const own = inFlight ?? landed;
+    if (slot && own && slot.asOf >= change.revision) {
+      own.isShown = true;
       return this.target.publish(
         slot.resourceId,
-        events.map((event) => settleEvent(event, change.revision)),
+        own.batch.events.map((event) => settleEvent(event, change.revision)),
       );
     }
     const head = readable(resourceId, change.value, change.revision);
     if (!head) return;
-    const written = partsOf(resourceId, changes);
     if (!slot || slot.asOf < change.revision) {
       this.adoptChange(shard, slot, resourceId, change, head, written);
     }
@@ -196,7 +201,7 @@ export class RecordFeed {
     resourceId: string,
     { revision }: Change,
     head: DecodedHead,
-    written: ReadonlyMap<string, string>,
+    written: WrittenParts,
   ): void {
     const known = slot && chunksById(slot.state);
     let complete = true;
@@ -221,16 +226,22 @@ function readable(resourceId: string, text: string, revision: number): DecodedHe
   }
 }
 
-/** Commits to several resources may be shown as one. */
-function partsOf(resourceId: string, changes: readonly Change[]): Map<string, string> {
-  const parts = new Map<string, string>();
-  if (changes.length === 1) return parts;
+/** By name of the part, its text. */
+type WrittenParts = ReadonlyMap<string, string>;
+
+const NOTHING_WRITTEN: WrittenParts = new Map();
+const NO_PARTS: ReadonlyMap<string, WrittenParts> = new Map();
+
+/** By resource: commits to several of them may be shown as one. */
+function partsIn(changes: readonly Change[]): ReadonlyMap<string, WrittenParts> {
+  const all = new Map<string, Map<string, string>>();
   for (const { key, value } of changes) {
     const name = parseItemKey(key);
-    if (name?.part === undefined || name.resourceId !== resourceId) continue;
-    if (value !== undefined) parts.set(name.part, value);
+    if (name?.part === undefined || value === undefined) continue;
+    const parts = all.get(name.resourceId) ?? new Map<string, string>();
+    all.set(name.resourceId, parts.set(name.part, value));
   }
-  return parts;
+  return all;
 }
 
 function chunksById(state: ResourceState): Map<number, Chunk<Asker>> {

@@ -28,6 +28,8 @@ export interface Attempt {
   isDoubtful: boolean;
   /** Of the commit, once the store has shown that it was made. */
   revision: number | undefined;
+  /** The feed has shown it. */
+  isShown: boolean;
 }
 
 /** The commands that wait for a resource, and the commit that is being made for it. */

@@ -6,6 +6,7 @@ import { type CountedReferences } from './counted-references.js';
 import { type Crowd } from './crowd.js';
 import { type Deadlines } from './deadlines.js';
 import { type DeadlinePolicy } from './key-clock.js';
+import { type OwnCommits } from './own-commits.js';
 import { type RecentSlots } from './recent-slots.js';
 import { type ResourceSlot } from './resource-slot.js';
 
@@ -19,6 +20,7 @@ export interface ShardContext {
   readonly policy: Policy & DeadlinePolicy;
   readonly references: CountedReferences;
   readonly recent: RecentSlots;
+  readonly own: OwnCommits;
   partitionOf(resourceId: string): number;
   newCommitId(): string;
   /** As `RecordFeed` says. */

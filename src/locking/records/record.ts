@@ -42,6 +42,14 @@ function eventsText(head: string): string {
   return head.slice(head.lastIndexOf(EVENTS_FIELD) + EVENTS_FIELD.length, -1);
 }
 
+/** Stands first in every head of this version; what follows it, up to the next quote, is the id of the commit. */
+const BEFORE_COMMIT_ID = `{"v":${FORMAT_VERSION},"c":"`;
+
+/** Of the commit that wrote it, without parsing it; of another version's, anything. */
+export function commitIdOf(head: string): string {
+  return head.slice(BEFORE_COMMIT_ID.length, head.indexOf('"', BEFORE_COMMIT_ID.length));
+}
+
 interface StoredHead {
   readonly v: number;
   /** Id of the commit, by which a writer whose answer was lost recognises its own. */
@@ -118,7 +126,7 @@ function encodeHead(
   if (storedEvents.length > INLINE_EVENTS_BYTES) spillEvents();
   const assemble = () => {
     const needed = parts.size > 0 ? `,"p":${writeRevisions(parts)}` : '';
-    return `{"v":${FORMAT_VERSION},"c":"${commitId}","n":${state.nextChunkId},"k":[${keys.join()}],"r":${references}${needed}${EVENTS_FIELD}${inlineEvents}}`;
+    return `${BEFORE_COMMIT_ID}${commitId}","n":${state.nextChunkId},"k":[${keys.join()}],"r":${references}${needed}${EVENTS_FIELD}${inlineEvents}}`;
   };
   const head = assemble();
   if (Buffer.byteLength(head) <= MAX_HEAD_BYTES) return head;

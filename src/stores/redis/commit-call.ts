@@ -22,16 +22,23 @@ export interface AskedCommit {
 /** A call keeps everybody else from Redis for this many writes: about a millisecond. */
 const MOST_WRITES = 100;
 
+/** And is an entry of the feed, of which a reader asks for a hundred at once. */
+const MOST_CHARACTERS = 256 * 1024;
+
 /** Commits for one run of the script: together as long as that is short. */
 export class CommitCall {
   readonly commits: AskedCommit[] = [];
   private readonly partitions = new Map<PartitionKeys, number>();
   private writes = 0;
+  private characters = 0;
 
   /** False: it belongs into another call. */
   add(commit: AskedCommit): boolean {
-    if (this.writes > 0 && this.writes + commit.writes.length > MOST_WRITES) return false;
-    this.writes += commit.writes.length;
+    const writes = this.writes + commit.writes.length;
+    const characters = this.characters + charactersOf(commit);
+    if (this.writes > 0 && (writes > MOST_WRITES || characters > MOST_CHARACTERS)) return false;
+    this.writes = writes;
+    this.characters = characters;
     this.commits.push(commit);
     if (!this.partitions.has(commit.keys)) this.partitions.set(commit.keys, this.partitions.size + 1);
     return true;
@@ -56,6 +63,12 @@ export class CommitCall {
     }
     return all;
   }
+}
+
+function charactersOf({ writes }: AskedCommit): number {
+  let characters = 0;
+  for (const write of writes) characters += write.key.length + ('put' in write ? write.put.length : 0);
+  return characters;
 }
 
 /** As `commit.lua` answers for one commit. Throws the error that kept it from writing anything. */

@@ -21,8 +21,21 @@ describe('redisSettings', () => {
       password: undefined,
       db: 0,
       wait: 0,
-      partitions: 16,
+      partitions: 1,
     });
+  });
+
+  it('spreads its state over partitions where there is something to spread it over', () => {
+    expect(redisSettings('redis+cluster://h').partitions).toBe(16);
+    expect(redisSettings('redis+sentinel://h/main').partitions).toBe(1);
+    expect(redisSettings('redis://h?partitions=4').partitions).toBe(4);
+  });
+
+  it('shares the history out among the partitions that the state has, unless it is told how much each keeps', () => {
+    const total = 128 * 1024 * 1024;
+    expect(redisSettings('redis://h').historyBytes(1)).toBe(total);
+    expect(redisSettings('redis://h').historyBytes(16)).toBe(total / 16);
+    expect(redisSettings('redis://h?history_mb=2').historyBytes(16)).toBe(2 * 1024 * 1024);
   });
 
   it('takes a password without a user', () => {

@@ -6,13 +6,13 @@ const SENTINEL_PORT = 26379;
 
 /**
  * Each partition is one slot of a Cluster, and there one watching connection of every instance. Sixteen spread over any Cluster
- * that a lock service needs, and cost a single server nothing.
+ * that a lock service needs. A single server has nothing to spread: there commits that come together are one entry of one feed.
  */
-const DEFAULT_PARTITIONS = 16;
+const DEFAULT_PARTITIONS = { single: 1, sentinel: 1, cluster: 16 } as const;
 const MOST_PARTITIONS = 256;
 
-/** Some ten seconds of commits at full speed in each partition: longer than a watcher needs to come back. */
-const DEFAULT_HISTORY_MB = 8;
+/** Of all partitions: some ten seconds of commits at full speed, which is longer than a watcher needs to come back. */
+const DEFAULT_HISTORY_BYTES = 128 * 1024 * 1024;
 
 /** Longer than a failing disk stalls a healthy Redis, well within a session's time to live. */
 const DEFAULT_TIMEOUT_MS = 3000;
@@ -39,8 +39,8 @@ export interface RedisSettings {
   readonly waitTimeoutMs: number;
   /** For state that is yet to be created; what exists keeps its own. */
   readonly partitions: number;
-  /** Of changes kept in each partition for watchers that resume. */
-  readonly historyBytes: number;
+  /** Of changes kept in each partition for watchers that resume, by the number of partitions there are. */
+  historyBytes(partitions: number): number;
 }
 
 /**
@@ -64,12 +64,19 @@ export function redisSettings(text: string): RedisSettings {
     timeoutMs: url.integer('timeout_ms', DEFAULT_TIMEOUT_MS, 50, 60_000),
     wait: url.integer('wait', 0, 0, 100),
     waitTimeoutMs: url.integer('wait_timeout_ms', DEFAULT_WAIT_TIMEOUT_MS, 1, 60_000),
-    partitions: url.integer('partitions', DEFAULT_PARTITIONS, 1, MOST_PARTITIONS),
-    historyBytes: url.integer('history_mb', DEFAULT_HISTORY_MB, 1, 1024) * 1024 * 1024,
+    partitions: url.integer('partitions', DEFAULT_PARTITIONS[mode], 1, MOST_PARTITIONS),
+    historyBytes: historyOf(url),
   };
   url.refuseUnread();
   checkTogether(settings, url);
   return settings;
+}
+
+/** The state keeps the number of partitions that it was created with, whatever is the default now. */
+function historyOf(url: EngineUrl): RedisSettings['historyBytes'] {
+  const megabytes = url.integer('history_mb', 0, 1, 1024);
+  return (partitions) =>
+    megabytes > 0 ? megabytes * 1024 * 1024 : Math.ceil(DEFAULT_HISTORY_BYTES / partitions);
 }
 
 export function isRedisUrl(text: string): boolean {

@@ -182,6 +182,7 @@ export class RedisStateStore implements StateStore {
       ...this.settings,
       format: FORMAT,
       partitions: this.partitionCount,
+      historyBytes: this.settings.historyBytes(this.partitionCount),
       onePartitionPerCall: this.settings.mode === 'cluster',
     });
     batches.set(connection, batch);

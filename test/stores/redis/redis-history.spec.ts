@@ -98,7 +98,7 @@ describe('RedisStateStore, its revisions and its history', () => {
   it('cuts its history off at the size set, and tells only those who need what is gone', async () => {
     const redis = await startRedis();
     const historyBytes = 20_000;
-    const store = await openRedis(redis.port, { historyBytes });
+    const store = await openRedis(redis.port, { historyBytes: () => historyBytes });
     const first = await committed(store, put('a', 'absent'));
     const following = new Recorder(store, first);
     const made = [first];
