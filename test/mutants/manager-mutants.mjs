@@ -9,6 +9,7 @@ const DEADLINES = 'src/locking/deadlines.ts';
 const RECORD = 'src/locking/records/record.ts';
 const LISTS = 'src/locking/records/lists.ts';
 const BATCH = 'src/locking/batch.ts';
+const OWN = 'src/locking/own-commits.ts';
 const COUNTED = 'src/locking/counted-references.ts';
 
 const STORE_SPEC = 'src/locking/lock-manager.store.spec.ts';
@@ -19,6 +20,7 @@ const FEED_SPEC = 'src/locking/record-feed.spec.ts';
 const RECORD_SPEC = 'src/locking/records/record.spec.ts';
 const CLOCK_SPEC = 'src/locking/key-clock.spec.ts';
 const COUNTED_SPEC = 'src/locking/counted-references.spec.ts';
+const OWN_SPEC = 'src/locking/own-commits.spec.ts';
 const SLOT_SPEC = 'src/locking/resource-slot.spec.ts';
 const MANAGERS = 'test/property/managers';
 
@@ -186,9 +188,23 @@ const following = [
   {
     name: 'a commit of its own is published once, from the feed',
     file: FEED,
-    find: '      shard.adoptOwn(slot, own, change.revision);\n      return this.target.publish(',
-    replace: '      shard.adoptOwn(slot, own, change.revision);\n      this.target.publish(',
+    find: '      own.isShown = true;\n      return this.target.publish(',
+    replace: '      own.isShown = true;\n      this.target.publish(',
     tests: [FEED_SPEC, MANAGER_SPEC],
+  },
+  {
+    name: 'a commit that was answered is known again when the feed shows it, by its id and its revision',
+    file: OWN,
+    find: 'return attempt.revision === revision ? attempt : undefined;',
+    replace: 'return attempt;',
+    tests: [OWN_SPEC],
+  },
+  {
+    name: 'commits that the feed does not show are not kept for ever',
+    file: OWN,
+    find: '    if (this.unshown.size >= MOST_KEPT) this.unshown.clear();\n',
+    replace: '',
+    tests: [OWN_SPEC],
   },
   {
     name: 'commits of others are published',
@@ -207,7 +223,7 @@ const following = [
   {
     name: 'what the feed shows of its own commit is adopted, whatever becomes of the answer',
     file: FEED,
-    find: '      shard.adoptOwn(slot, own, change.revision);\n',
+    find: '    if (slot && inFlight) shard.adoptOwn(slot, inFlight, change.revision);\n',
     replace: '',
     tests: [STORE_SPEC, STALE_SPEC],
   },
