@@ -12,6 +12,7 @@ import { type LockRequest } from './requests.js';
 import { Retries } from './retries.js';
 import { Session } from './session.js';
 import { type SessionKeeper } from './session-keeper.js';
+import { Tries } from './tries.js';
 import { type Waiting } from './waiting.js';
 
 const CLAIM_MS = 900;
@@ -49,7 +50,7 @@ async function queued({ leaseMs, claim = CLAIM_MS }: { leaseMs?: number; claim?:
   const turn = turns.take('update:r')!;
   ears.snapshot(session, { holds: [], waits: [], claim_timeout_ms: claim ?? undefined });
   const request: LockRequest = { type: 'update', resourceId: 'r', leaseMs };
-  const result = new Acquisition(parts, request, turn, signal).untilSettled();
+  const result = new Acquisition(parts, request, turn, signal, new Tries()).untilSettled();
   await settled();
   sender.last.answer(200, QUEUED);
   await settled();
@@ -171,7 +172,13 @@ it('a lock whose session ends whenever it is granted is lost, and the error tell
   const locks = new Batcher('/lock', sender, retries, clock, signal);
   const parts = { clock, sessions, locks } as unknown as AcquisitionParts;
   const turn = new KeyTurns().take('update:r')!;
-  const asking = new Acquisition(parts, { type: 'update', resourceId: 'r' }, turn, signal).once();
+  const asking = new Acquisition(
+    parts,
+    { type: 'update', resourceId: 'r' },
+    turn,
+    signal,
+    new Tries(),
+  ).once();
   const error = asking.catch((cause: unknown) => cause);
   for (let tries = 0; tries < 4; tries++) {
     await settled();
