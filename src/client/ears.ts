@@ -36,7 +36,7 @@ export class Ears implements StreamListener {
     const isOwn = data['session_id'] === session.id;
     if (!turn || name === 'queued' || (name === 'assigned' && !isOwn)) return;
     if (isOwn && ENDS_OF_HOLDS.has(name) && turn.hold?.token === data['token']) {
-      turn.hold?.lose('the server has taken it away');
+      turn.hold?.lose(`the server has taken it away (${whyTaken(name, data)})`);
     }
     const { node_id: nodeId, completed_at: completedAt, token } = data;
     turn.handOver = name === 'assigned' && isToken(token) ? { session, token } : undefined;
@@ -53,6 +53,11 @@ export class Ears implements StreamListener {
 
 /** Ends that the holder has not brought about itself. */
 const ENDS_OF_HOLDS: ReadonlySet<string> = new Set(['expired', 'released']);
+
+/** A release that is not its holder's own is somebody's who was free not to ask it. */
+function whyTaken(name: string, { error }: Json): string {
+  return name === 'released' ? `released by force: ${String(error)}` : String(error);
+}
 
 /** Of the server, for which 0 means that nothing need be claimed. */
 function claimTimeOf(ms: unknown): number {

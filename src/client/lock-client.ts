@@ -264,9 +264,10 @@ export class LockClient implements AsyncDisposable {
   private lossOr(error: unknown, hold: HeldLock): unknown {
     if (!(error instanceof RefusedError) || !GONE.has(error.code)) return error;
     if (error.code === 'SESSION_NOT_FOUND') this.parts.sessions.lost(hold.session);
-    hold.lose('the server does not know it any more');
+    const why = `the server does not know it any more (${error.fact})`;
+    hold.lose(why);
     const { request, attempts } = error;
-    return new HoldLostError('the server does not know it any more', { request, attempts, cause: error });
+    return new HoldLostError(why, { request, attempts, cause: error });
   }
 }
 

@@ -1,6 +1,5 @@
 import { inspect } from 'node:util';
 import { type Clock } from './clock.js';
-import { HoldLostError } from './errors.js';
 import { isFatal } from './fatal.js';
 import { type HeldLock, type Hold } from './hold.js';
 import { type LockErrors } from './lock-errors.js';
@@ -83,7 +82,7 @@ export class Runner {
   }
 
   private async reportFailure(hold: HeldLock, cause: unknown): Promise<void> {
-    if (hold.isLost) throw new HoldLostError('the work ended after that', { cause });
+    if (hold.isLost) throw hold.lossAfter(cause);
     await this.locks.unlock(hold, failureOf(cause)).catch(() => undefined);
   }
 }
