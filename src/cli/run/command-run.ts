@@ -78,7 +78,8 @@ export class CommandRun {
       });
       return result.status === 'executed' ? { status: 'executed', ...this.ran! } : await this.skipped(result);
     } catch (error) {
-      if (error instanceof WaitTimeoutError) throw await this.wait.notGrantedWithin(options.waitMs ?? 0);
+      if (error instanceof WaitTimeoutError)
+        throw await this.wait.notGrantedWithin(options.waitMs ?? 0, error.cause);
       return this.afterError(error);
     } finally {
       this.wait.over();
