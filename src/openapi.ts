@@ -46,7 +46,7 @@ data: {"locks":[],"more":false}
 `;
 
 const SESSION_SNAPSHOT = `event: snapshot
-data: {"session_id":"LOf1wRrgfdj-rYIJkjgn5A","holds":[],"waits":[]}
+data: {"session_id":"LOf1wRrgfdj-rYIJkjgn5A","claim_timeout_ms":10000,"holds":[],"waits":[],"more":false}
 
 `;
 

@@ -48,7 +48,7 @@ async function queued({ leaseMs, claim = CLAIM_MS }: { leaseMs?: number; claim?:
     looseEnds: { giveUp: (_: Session, what: unknown) => givenUp.push(what) } as unknown as LooseEnds,
   } satisfies AcquisitionParts;
   const turn = turns.take('update:r')!;
-  ears.snapshot(session, { holds: [], waits: [], claim_timeout_ms: claim ?? undefined });
+  ears.snapshot(session, [{ holds: [], waits: [], claim_timeout_ms: claim ?? undefined }]);
   const request: LockRequest = { type: 'update', resourceId: 'r', leaseMs };
   const result = new Acquisition(parts, request, turn, signal, new Tries()).untilSettled();
   await settled();
@@ -139,7 +139,7 @@ describe('a lock that is handed over', () => {
     for (const then of ['expired', 'snapshot']) {
       const { ears, session, sender } = await queued();
       ears.event(session, 'assigned', NEWS);
-      if (then === 'snapshot') ears.snapshot(session, { holds: [], waits: [], claim_timeout_ms: CLAIM_MS });
+      if (then === 'snapshot') ears.snapshot(session, [{ holds: [], waits: [], claim_timeout_ms: CLAIM_MS }]);
       else ears.event(session, then, NEWS);
       await settled();
       expect(sender.sent).toHaveLength(2);

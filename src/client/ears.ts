@@ -18,10 +18,11 @@ export class Ears implements StreamListener {
    * Whatever this client waits for and the server does not list as waiting is to be asked again. A hold that is not
    * listed is doubted only: it may be newer than the list.
    */
-  snapshot(session: Session, data: Json): void {
-    session.claimWithinMs = claimTimeOf(data['claim_timeout_ms']);
-    const waits = new Set(rowsOf(data['waits']).map(nameOf));
-    const tokens = new Map(rowsOf(data['holds']).map((row) => [nameOf(row), row['token']]));
+  snapshot(session: Session, parts: readonly Json[]): void {
+    session.claimWithinMs = claimTimeOf(parts[0]?.['claim_timeout_ms']);
+    const waits = new Set(parts.flatMap((part) => rowsOf(part['waits'])).map(nameOf));
+    const holds = parts.flatMap((part) => rowsOf(part['holds']));
+    const tokens = new Map(holds.map((row) => [nameOf(row), row['token']]));
     for (const name of this.turns.names()) {
       const turn = this.turns.get(name)!;
       turn.handOver = undefined;

@@ -40,6 +40,37 @@ describe('the stream of a session', () => {
     expect(listener.event).toHaveBeenCalledWith(session, 'assigned', { resource_id: 'x' });
   });
 
+  it('is heard from the last part of its snapshot on', async () => {
+    const { stream, head, say, listener } = scene();
+    const onHeard = vi.fn();
+    void stream.isHeard(session).then(onHeard);
+    head(200);
+    say('event: snapshot\ndata: {"waits":[1],"more":true}\n\n');
+    say('id: 1.0\nevent: assigned\ndata: {"resource_id":"x"}\n\n');
+    await settled();
+    expect(listener.event).toHaveBeenCalledTimes(1);
+    expect(onHeard).not.toHaveBeenCalled();
+    say('event: snapshot\ndata: {"waits":[2],"more":false}\n\n');
+    await settled();
+    expect(onHeard).toHaveBeenCalledWith(true);
+    const parts = [
+      { waits: [1], more: true },
+      { waits: [2], more: false },
+    ];
+    expect(listener.snapshot.mock.calls).toEqual([[session, parts]]);
+  });
+
+  it('whose snapshot never ends is given up', async () => {
+    const { stream, head, say, listener } = scene();
+    const heard = stream.isHeard(session);
+    head(200);
+    const padding = 'x'.repeat(8 * 1024 * 1024);
+    for (let part = 0; part < 9; part++)
+      say(`event: snapshot\ndata: {"waits":["${padding}"],"more":true}\n\n`);
+    expect(await heard).toBe(false);
+    expect(listener.snapshot).not.toHaveBeenCalled();
+  });
+
   it('that gives no snapshot within seconds is left alone for a while', async () => {
     const { clock, stream, handlers, head } = scene();
     const heard = stream.isHeard(session);

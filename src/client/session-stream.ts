@@ -20,8 +20,12 @@ const AFTER_FAILURE_MS = 1000;
 /** No event of Holdfast is near this long. */
 const MAX_EVENT_LENGTH = 16 * 1024 * 1024;
 
+/** Of all events of a snapshot together: a hundred thousand waits with names of usual length. */
+const MAX_SNAPSHOT_LENGTH = 64 * 1024 * 1024;
+
 export interface StreamListener {
-  snapshot(session: Session, data: Json): void;
+  /** All events of it, once the last has come. */
+  snapshot(session: Session, parts: readonly Json[]): void;
   event(session: Session, name: string, data: Json): void;
   /** Nothing will be heard until the stream is open again. */
   down(): void;
@@ -82,6 +86,8 @@ class Connection implements Dispatcher.DispatchHandler {
     maxBufferSize: MAX_EVENT_LENGTH,
   });
   private isOver = false;
+  private readonly snapshot: Json[] = [];
+  private snapshotLength = 0;
   private hasSnapshot = false;
   private cancelTimer: CancelTimer | undefined;
   private lastHeardMs: number;
@@ -164,8 +170,17 @@ class Connection implements Dispatcher.DispatchHandler {
     const json = parsed(data);
     if (!json || event === undefined) return this.down(AFTER_SILENCE_MS);
     if (event !== 'snapshot') return this.listener.event(this.session, event, json);
-    this.listener.snapshot(this.session, json);
+    this.takeSnapshot(json, data.length);
+  }
+
+  /** A server that says nothing of `more` has said all. */
+  private takeSnapshot(part: Json, length: number): void {
     this.hasSnapshot = true;
+    this.snapshotLength += length;
+    if (this.snapshotLength > MAX_SNAPSHOT_LENGTH) return this.down(AFTER_SILENCE_MS);
+    this.snapshot.push(part);
+    if (part['more'] === true) return;
+    this.listener.snapshot(this.session, this.snapshot.splice(0));
     this.setLive(true);
   }
 }
