@@ -38,6 +38,8 @@ export interface Failure {
   readonly exitCode: number;
   readonly code: string;
   readonly message: string;
+  /** What is behind it, where programs may want to know. */
+  readonly cause?: { readonly code: string; readonly message: string };
   /** Beside the error, where there is more to tell. */
   readonly document?: object;
 }
@@ -50,7 +52,14 @@ export function failureOf(error: unknown): Failure {
   if (error instanceof CommanderError) return failureOf(new UsageError(error.message.replace('error: ', '')));
   const { code = 'FAILED' } = error as { code?: string };
   const document = error instanceof NotReadyError ? error.document : undefined;
-  return { exitCode: exitCodeOf(error), code, message: messageOf(error), ...(document && { document }) };
+  const failure = { exitCode: exitCodeOf(error), code, message: messageOf(error) };
+  if (error instanceof NotGranted && error.cause) return { ...failure, ...because(failure, error.cause) };
+  return { ...failure, ...(document && { document }) };
+}
+
+function because({ message }: Failure, behind: unknown): Pick<Failure, 'message' | 'cause'> {
+  const cause = failureOf(behind);
+  return { message: `${message}\n${cause.message}`, cause: { code: cause.code, message: cause.message } };
 }
 
 function messageOf(error: unknown): string {

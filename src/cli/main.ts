@@ -19,9 +19,9 @@ try {
 
 function endOf(error: unknown): number {
   if (error instanceof CommanderError && error.exitCode === 0) return 0;
-  const { exitCode, code, message, document } = failureOf(error);
+  const { exitCode, code, message, cause, document } = failureOf(error);
   if (!(error instanceof CommanderError)) note(message);
-  if (wantsJson()) printJson({ ...document, error: { code, message } });
+  if (wantsJson()) printJson({ ...document, error: { code, message, cause } });
   return exitCode;
 }
 

@@ -12,6 +12,7 @@ import { type LockRequest } from './requests.js';
 import { Retries } from './retries.js';
 import { Session } from './session.js';
 import { type SessionKeeper } from './session-keeper.js';
+import { Tries } from './tries.js';
 import { type Waiting } from './waiting.js';
 
 const CLAIM_MS = 900;
@@ -47,9 +48,9 @@ async function queued({ leaseMs, claim = CLAIM_MS }: { leaseMs?: number; claim?:
     looseEnds: { giveUp: (_: Session, what: unknown) => givenUp.push(what) } as unknown as LooseEnds,
   } satisfies AcquisitionParts;
   const turn = turns.take('update:r')!;
-  ears.snapshot(session, { holds: [], waits: [], claim_timeout_ms: claim ?? undefined });
+  ears.snapshot(session, [{ holds: [], waits: [], claim_timeout_ms: claim ?? undefined }]);
   const request: LockRequest = { type: 'update', resourceId: 'r', leaseMs };
-  const result = new Acquisition(parts, request, turn, signal).untilSettled();
+  const result = new Acquisition(parts, request, turn, signal, new Tries()).untilSettled();
   await settled();
   sender.last.answer(200, QUEUED);
   await settled();
@@ -138,7 +139,7 @@ describe('a lock that is handed over', () => {
     for (const then of ['expired', 'snapshot']) {
       const { ears, session, sender } = await queued();
       ears.event(session, 'assigned', NEWS);
-      if (then === 'snapshot') ears.snapshot(session, { holds: [], waits: [], claim_timeout_ms: CLAIM_MS });
+      if (then === 'snapshot') ears.snapshot(session, [{ holds: [], waits: [], claim_timeout_ms: CLAIM_MS }]);
       else ears.event(session, then, NEWS);
       await settled();
       expect(sender.sent).toHaveLength(2);
@@ -171,7 +172,13 @@ it('a lock whose session ends whenever it is granted is lost, and the error tell
   const locks = new Batcher('/lock', sender, retries, clock, signal);
   const parts = { clock, sessions, locks } as unknown as AcquisitionParts;
   const turn = new KeyTurns().take('update:r')!;
-  const asking = new Acquisition(parts, { type: 'update', resourceId: 'r' }, turn, signal).once();
+  const asking = new Acquisition(
+    parts,
+    { type: 'update', resourceId: 'r' },
+    turn,
+    signal,
+    new Tries(),
+  ).once();
   const error = asking.catch((cause: unknown) => cause);
   for (let tries = 0; tries < 4; tries++) {
     await settled();

@@ -1,5 +1,5 @@
 import { type LockAnswer, malformed, type QueuedAnswer, readLock } from './answers.js';
-import { type Batcher } from './batcher.js';
+import { type Batcher, type Wanted } from './batcher.js';
 import { lockBody } from './bodies.js';
 import { type Caller } from './caller.js';
 import { claimTimes } from './claim-times.js';
@@ -13,6 +13,7 @@ import { attemptsOf, codeOf, type Reply } from './reply.js';
 import { type LockRequest, type TryLockResult } from './requests.js';
 import { onceStopped, type Session } from './session.js';
 import { type SessionKeeper } from './session-keeper.js';
+import { type Tries } from './tries.js';
 import { type Waiting } from './waiting.js';
 
 /** A session may end under a request, and the next one too; more in a row is no accident. */
@@ -31,7 +32,7 @@ export interface AcquisitionParts {
 export type Obtained = TryLockResult & { readonly hold?: HeldLock };
 
 /** One call of `lock` or `tryLock`, from the first question to the answer. */
-export class Acquisition {
+export class Acquisition implements Wanted {
   /** The session that asked last: there the server may have something in this client's name. */
   session: Session | undefined;
   private ticket: string | undefined;
@@ -43,8 +44,18 @@ export class Acquisition {
     private readonly request: LockRequest,
     private readonly turn: KeyTurn,
     private readonly end: AbortSignal,
+    private readonly tries: Tries,
   ) {
     this.ticket = request.ticket;
+  }
+
+  /** Nobody waits for it any more. */
+  get aborted(): boolean {
+    return this.end.aborted;
+  }
+
+  tried(reply: Reply): void {
+    this.tries.note(reply);
   }
 
   async once(): Promise<Obtained> {
@@ -67,8 +78,8 @@ export class Acquisition {
   }
 
   private untilNews(ticket: string): Promise<Reply | undefined> {
-    const { request, turn, end } = this;
-    return this.parts.waiting.untilNews({ request, session: this.session!, turn, ticket, end });
+    const { request, turn, end, tries } = this;
+    return this.parts.waiting.untilNews({ request, session: this.session!, turn, ticket, end, tries });
   }
 
   /** Asks, or takes the reply to a long poll that has asked already. Goes on in a new session where the old one is over. */
@@ -76,7 +87,7 @@ export class Acquisition {
     const { sessions } = this.parts;
     for (let lost = 0; ; lost++) {
       if (this.end.aborted) throw this.end.reason;
-      const session = reply ? this.session! : (sessions.current ?? (await sessions.open()));
+      const session = reply ? this.session! : (sessions.current ?? (await sessions.open(this.tries)));
       if (this.end.aborted) throw this.end.reason;
       this.session = session;
       const body = lockBody(this.request, session.identity, this.ticket);
@@ -107,7 +118,7 @@ export class Acquisition {
 
   private send(body: string): Promise<Reply> {
     this.turn.listen();
-    return this.parts.locks.call(body, this.end);
+    return this.parts.locks.call(body, this);
   }
 
   /**

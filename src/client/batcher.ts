@@ -26,6 +26,8 @@ const MAX_LENGTH = 300_000;
 /** Whoever waits for a call. A call that nobody wants any more is not tried again. */
 export interface Wanted {
   readonly aborted: boolean;
+  /** Is told of each try. */
+  tried?(reply: Reply): void;
 }
 
 interface Call {
@@ -110,6 +112,7 @@ export class Batcher {
   /** Passes the reply on if it is final; else says after how long to try again. */
   private settle(call: Call, reply: Reply): Due | undefined {
     const { earlier } = call;
+    call.wanted?.tried?.(reply);
     const delayMs = call.wanted?.aborted ? undefined : this.retries.delayAfter(reply, earlier.length);
     if (delayMs === undefined) {
       if (earlier !== NONE) reply.earlier = earlier;

@@ -18,10 +18,11 @@ export class Ears implements StreamListener {
    * Whatever this client waits for and the server does not list as waiting is to be asked again. A hold that is not
    * listed is doubted only: it may be newer than the list.
    */
-  snapshot(session: Session, data: Json): void {
-    session.claimWithinMs = claimTimeOf(data['claim_timeout_ms']);
-    const waits = new Set(rowsOf(data['waits']).map(nameOf));
-    const tokens = new Map(rowsOf(data['holds']).map((row) => [nameOf(row), row['token']]));
+  snapshot(session: Session, parts: readonly Json[]): void {
+    session.claimWithinMs = claimTimeOf(parts[0]?.['claim_timeout_ms']);
+    const waits = new Set(parts.flatMap((part) => rowsOf(part['waits'])).map(nameOf));
+    const holds = parts.flatMap((part) => rowsOf(part['holds']));
+    const tokens = new Map(holds.map((row) => [nameOf(row), row['token']]));
     for (const name of this.turns.names()) {
       const turn = this.turns.get(name)!;
       turn.handOver = undefined;
@@ -36,7 +37,7 @@ export class Ears implements StreamListener {
     const isOwn = data['session_id'] === session.id;
     if (!turn || name === 'queued' || (name === 'assigned' && !isOwn)) return;
     if (isOwn && ENDS_OF_HOLDS.has(name) && turn.hold?.token === data['token']) {
-      turn.hold?.lose('the server has taken it away');
+      turn.hold?.lose(`the server has taken it away (${whyTaken(name, data)})`);
     }
     const { node_id: nodeId, completed_at: completedAt, token } = data;
     turn.handOver = name === 'assigned' && isToken(token) ? { session, token } : undefined;
@@ -53,6 +54,11 @@ export class Ears implements StreamListener {
 
 /** Ends that the holder has not brought about itself. */
 const ENDS_OF_HOLDS: ReadonlySet<string> = new Set(['expired', 'released']);
+
+/** A release that is not its holder's own is somebody's who was free not to ask it. */
+function whyTaken(name: string, { error }: Json): string {
+  return name === 'released' ? `released by force: ${String(error)}` : String(error);
+}
 
 /** Of the server, for which 0 means that nothing need be claimed. */
 function claimTimeOf(ms: unknown): number {

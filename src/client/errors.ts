@@ -23,6 +23,8 @@ export interface ErrorDetails {
   readonly request?: SentRequest | undefined;
   readonly attempts?: readonly Attempt[] | undefined;
   readonly cause?: unknown;
+  /** What the server said, without its advice. */
+  readonly fact?: string | undefined;
 }
 
 /** Everything that `LockClient` itself complains about. */
@@ -47,6 +49,13 @@ export class HoldfastError extends Error {
 /** The server said no: `RESOURCE_IN_USE`, `OPERATION_FAILED`, `LOCK_HELD` … Asking again would not help now. */
 export class RefusedError extends HoldfastError {
   override readonly name = 'RefusedError';
+  /** Why, in the server's words; the message has its advice, too. */
+  readonly fact: string;
+
+  constructor(code: string, message: string, details: ErrorDetails = {}) {
+    super(code, message, details);
+    this.fact = details.fact ?? message;
+  }
 }
 
 /** The request is not in order: a defect of the caller. */

@@ -50,6 +50,11 @@ export class HeldLock implements Hold {
     return this.controller.signal;
   }
 
+  /** Of work that ended when it was lost. */
+  lossAfter(cause: unknown): HoldLostError {
+    return new HoldLostError(`${this.loss!.why}; the work ended after that`, { cause });
+  }
+
   /** Why a request that needs it was not sent. */
   lossFor(request: SentRequest): HoldLostError {
     return new HoldLostError(this.loss?.why ?? 'it was released', { request, cause: this.loss });

@@ -29,6 +29,7 @@ import {
 } from './requests.js';
 import { Runner, type RunResult, type Work } from './run-once.js';
 import { type Session } from './session.js';
+import { Tries } from './tries.js';
 import { WaitEnd } from './wait-end.js';
 
 /** Refusals which say that a hold is gone. */
@@ -41,6 +42,15 @@ const GONE: ReadonlySet<string> = new Set([
 
 /** What to do about a lock that is held: stand in line and wait, or only stand in line, or neither. */
 type Patience = 'wait' | 'queue' | 'none';
+
+/** One call for a lock. */
+interface Ask {
+  readonly request: LockRequest;
+  /** Nobody waits for it any more. */
+  readonly end: AbortSignal;
+  readonly patience: Patience;
+  readonly tries: Tries;
+}
 
 /**
  * A client of Holdfast: one node process, one session, any number of locks.
@@ -66,7 +76,8 @@ export class LockClient implements AsyncDisposable {
     this.parts = new ClientParts(settings);
     this.refs = new ReferenceCalls(this.parts.caller, settings.nodeId);
     const locks = {
-      lock: (request: LockRequest, lockOptions: LockOptions) => this.obtain(request, lockOptions),
+      lock: (request: LockRequest, lockOptions: LockOptions, tries: Tries) =>
+        this.obtain(request, lockOptions, tries),
       unlock: (hold: HeldLock, outcome: Outcome) => this.unlock(hold, outcome),
     };
     this.runner = new Runner(locks, settings.clock, this.errors);
@@ -77,7 +88,7 @@ export class LockClient implements AsyncDisposable {
    * signal; everything else is told in the result.
    */
   lock(request: LockRequest, options: LockOptions = {}): Promise<LockResult> {
-    return this.obtain(request, options);
+    return this.obtain(request, options, new Tries());
   }
 
   /** As `lock`, but is answered at once. `queued`: this client stands in line and keeps its place. */
@@ -85,7 +96,8 @@ export class LockClient implements AsyncDisposable {
     const wrong = complaint(() => checkRequest(request));
     if (wrong) return wrong;
     const turn = this.parts.turns.take(keyName(request));
-    if (turn) return this.acquire(request, turn, this.parts.closing, 'queue');
+    const ask = { request, end: this.parts.closing, patience: 'queue', tries: new Tries() } as const;
+    if (turn) return this.acquire(ask, turn);
     return failed(this.errors.heldHere(request));
   }
 
@@ -171,7 +183,7 @@ export class LockClient implements AsyncDisposable {
     return this.parts.sessions.current?.identity ?? identityOf(this.nodeId);
   }
 
-  private obtain(request: LockRequest, options: LockOptions): Promise<Obtained> {
+  private obtain(request: LockRequest, options: LockOptions, tries: Tries): Promise<Obtained> {
     const wrong = complaint(() => {
       checkRequest(request);
       checkOptions(options);
@@ -180,38 +192,37 @@ export class LockClient implements AsyncDisposable {
     const { closing, clock } = this.parts;
     const { signal, waitMs = Infinity } = options;
     const patience = waitMs === 0 ? 'none' : 'wait';
-    if (!signal && (waitMs === 0 || waitMs === Infinity)) return this.takeTurn(request, closing, patience);
-    const end = new WaitEnd(request, options, closing, clock, this.errors);
+    const isEndless = !signal && (waitMs === 0 || waitMs === Infinity);
+    if (isEndless) return this.takeTurn({ request, end: closing, patience, tries });
+    const end = new WaitEnd(request, options, closing, clock, this.errors, tries);
     const late = ({ hold }: Obtained) => hold && this.giveBack(hold);
-    return end.race(this.takeTurn(request, end.signal, patience), late).catch(failedOrThrow);
+    const taken = this.takeTurn({ request, end: end.signal, patience, tries });
+    return end.race(taken, late).catch(failedOrThrow);
   }
 
-  private takeTurn(request: LockRequest, end: AbortSignal, patience: Patience): Promise<Obtained> {
-    const turn = this.parts.turns.take(keyName(request));
-    return turn ? this.acquire(request, turn, end, patience) : this.awaitTurn(request, end, patience);
+  private takeTurn(ask: Ask): Promise<Obtained> {
+    const turn = this.parts.turns.take(keyName(ask.request));
+    return turn ? this.acquire(ask, turn) : this.awaitTurn(ask);
   }
 
-  private async awaitTurn(request: LockRequest, end: AbortSignal, patience: Patience): Promise<Obtained> {
+  private async awaitTurn(ask: Ask): Promise<Obtained> {
     const { turns } = this.parts;
+    const { request, end, patience, tries } = ask;
     const turn = patience === 'none' ? undefined : await turns.whenFree(keyName(request), end);
-    if (turn) return this.acquire(request, turn, end, patience);
+    if (turn) return this.acquire(ask, turn);
     if (end.aborted) return failedOrThrow(this.asOwn(end.reason, request));
-    return failed(this.errors.timedOut(request, 0));
+    return failed(this.errors.timedOut(request, 0, tries));
   }
 
   /** The turn passes on at once unless the lock is held, or something may be left on the server. */
-  private async acquire(
-    request: LockRequest,
-    turn: KeyTurn,
-    end: AbortSignal,
-    patience: Patience,
-  ): Promise<Obtained> {
+  private async acquire(ask: Ask, turn: KeyTurn): Promise<Obtained> {
     const { turns, looseEnds } = this.parts;
-    const acquisition = new Acquisition(this.parts, request, turn, end);
+    const { request, end, patience, tries } = ask;
+    const acquisition = new Acquisition(this.parts, request, turn, end, tries);
     try {
       if (looseEnds.has(turn.name)) await looseEnds.end(turn.name);
       const result = await (patience === 'wait' ? acquisition.untilSettled() : acquisition.once());
-      if (result.queued && patience === 'none') return await this.leaveQueue(acquisition, request, turn);
+      if (result.queued && patience === 'none') return await this.leaveQueue(acquisition, ask, turn);
       if (!result.hold) turns.leave(turn);
       return result;
     } catch (error) {
@@ -221,9 +232,13 @@ export class LockClient implements AsyncDisposable {
   }
 
   /** There is no asking without standing in line. */
-  private async leaveQueue({ session }: Acquisition, request: LockRequest, turn: KeyTurn): Promise<Obtained> {
+  private async leaveQueue(
+    { session }: Acquisition,
+    { request, tries }: Ask,
+    turn: KeyTurn,
+  ): Promise<Obtained> {
     await this.parts.looseEnds.giveUp(session!, request, turn);
-    return failed(this.errors.timedOut(request, 0));
+    return failed(this.errors.timedOut(request, 0, tries));
   }
 
   /** The reason of the closing is one for all; what a caller gets says what it had asked for. */
@@ -249,9 +264,10 @@ export class LockClient implements AsyncDisposable {
   private lossOr(error: unknown, hold: HeldLock): unknown {
     if (!(error instanceof RefusedError) || !GONE.has(error.code)) return error;
     if (error.code === 'SESSION_NOT_FOUND') this.parts.sessions.lost(hold.session);
-    hold.lose('the server does not know it any more');
+    const why = `the server does not know it any more (${error.fact})`;
+    hold.lose(why);
     const { request, attempts } = error;
-    return new HoldLostError('the server does not know it any more', { request, attempts, cause: error });
+    return new HoldLostError(why, { request, attempts, cause: error });
   }
 }
 

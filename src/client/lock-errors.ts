@@ -1,13 +1,17 @@
 import { lockBody } from './bodies.js';
 import { ClosedError, RefusedError, type SentRequest, WaitTimeoutError } from './errors.js';
+import { errorOf } from './reply.js';
 import { type LockRequest } from './requests.js';
+import { type Tries } from './tries.js';
 
 /** What calls for a lock fail with although no request did: each error is the call's own, with what it asks for. */
 export class LockErrors {
   constructor(private readonly identity: () => string) {}
 
-  timedOut(request: LockRequest, waitMs: number): WaitTimeoutError {
-    return new WaitTimeoutError(waitMs, request, { request: this.asked(request) });
+  timedOut(request: LockRequest, waitMs: number, tries: Tries): WaitTimeoutError {
+    const asked = this.asked(request);
+    const cause = tries.trouble && errorOf(tries.trouble, asked);
+    return new WaitTimeoutError(waitMs, request, { request: asked, attempts: [...tries.attempts], cause });
   }
 
   /** After the closing the client has no session any more; `identity` is that of the one that asked. */

@@ -39,16 +39,20 @@ export function isRetriable({ status }: Reply): boolean {
 }
 
 export function codeOf(reply: Reply): string | undefined {
-  const { body } = reply;
-  return isRecord(body) && typeof body['code'] === 'string' ? body['code'] : undefined;
+  return textIn(reply.body, 'code');
+}
+
+function textIn(body: unknown, field: string): string | undefined {
+  const text = isRecord(body) ? body[field] : undefined;
+  return typeof text === 'string' ? text : undefined;
 }
 
 /** What a reply other than 200 means. */
 export function errorOf(reply: Reply, request: ErrorDetails['request']): HoldfastError {
   const { status, body } = reply;
-  const details = { request, attempts: attemptsOf(reply), cause: reply.cause };
+  const details = { request, attempts: attemptsOf(reply), cause: reply.cause, fact: textIn(body, 'error') };
   const code = codeOf(reply) ?? (status === 0 ? 'UNREACHABLE' : `HTTP_${status}`);
-  const told = isRecord(body) && typeof body['message'] === 'string' ? body['message'] : undefined;
+  const told = textIn(body, 'message');
   const message = told ?? (status === 0 ? noAnswer(reply) : `${reply.url} answered ${status}`);
   if (status === 0 || status >= 500) return new UnavailableError(code, message, details);
   if (code === 'QUEUE_FULL') return new QueueFullError(code, message, details);

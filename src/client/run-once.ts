@@ -1,11 +1,11 @@
 import { inspect } from 'node:util';
 import { type Clock } from './clock.js';
-import { HoldLostError } from './errors.js';
 import { isFatal } from './fatal.js';
 import { type HeldLock, type Hold } from './hold.js';
 import { type LockErrors } from './lock-errors.js';
 import { type Doer, type LockOptions, type LockRequest, type Outcome } from './requests.js';
-import { SharedRuns, type Start } from './shared-runs.js';
+import { SharedRuns, type Start, type TimedOut } from './shared-runs.js';
+import { type Tries } from './tries.js';
 
 /** What became of a piece of work. */
 export type RunResult<T> =
@@ -17,7 +17,7 @@ export type Work<T> = (hold: Hold) => T | Promise<T>;
 
 /** What runs need of the client. */
 export interface Locks {
-  lock(request: LockRequest, options: LockOptions): Promise<Locked>;
+  lock(request: LockRequest, options: LockOptions, tries: Tries): Promise<Locked>;
   unlock(hold: HeldLock, outcome: Outcome): Promise<unknown>;
 }
 
@@ -42,21 +42,22 @@ export class Runner {
 
   run<T>(request: LockRequest, work: Work<T>, options: LockOptions): Promise<RunResult<T>> {
     const waitMs = options.waitMs === 0 ? 0 : undefined;
-    const start: Start<RunResult<T>> = (deserted, begin) =>
-      this.lockAndWork(request, { signal: deserted, waitMs }, (hold) => {
+    const start: Start<RunResult<T>> = (deserted, begin, tries) =>
+      this.lockAndWork(request, { signal: deserted, waitMs }, tries, (hold) => {
         begin();
         return this.workAndUnlock(hold, work, deserted);
       });
-    const timedOut = (afterMs: number) => this.errors.timedOut(request, afterMs);
+    const timedOut: TimedOut = (afterMs, tries) => this.errors.timedOut(request, afterMs, tries);
     return this.runs.join(runName(request, waitMs), options, start, timedOut) as Promise<RunResult<T>>;
   }
 
   private async lockAndWork<T>(
     request: LockRequest,
     options: LockOptions,
+    tries: Tries,
     work: (hold: HeldLock) => Promise<T>,
   ): Promise<RunResult<T>> {
-    const { hold, error, doneBy, message } = await this.locks.lock(request, options);
+    const { hold, error, doneBy, message } = await this.locks.lock(request, options, tries);
     if (error) throw error;
     if (hold) return { status: 'executed', value: await work(hold) };
     return { status: 'skipped', ...(doneBy && { doneBy }), ...(message !== undefined && { message }) };
@@ -81,7 +82,7 @@ export class Runner {
   }
 
   private async reportFailure(hold: HeldLock, cause: unknown): Promise<void> {
-    if (hold.isLost) throw new HoldLostError('the work ended after that', { cause });
+    if (hold.isLost) throw hold.lossAfter(cause);
     await this.locks.unlock(hold, failureOf(cause)).catch(() => undefined);
   }
 }

@@ -6,6 +6,7 @@ import { ClosedError } from './errors.js';
 import { HeldLock } from './hold.js';
 import { Retries } from './retries.js';
 import { SessionKeeper } from './session-keeper.js';
+import { Tries } from './tries.js';
 
 const SERVERS = [new URL('http://a'), new URL('http://b')];
 const TTL_MS = 9000;
@@ -19,7 +20,7 @@ async function scene(delayMs = 0, stopWithinMs = 0) {
   const listener = { renewed: vi.fn(), lost: vi.fn() };
   const settings = { serverUrls: SERVERS, nodeId: 'n1', sessionTtlMs: undefined, stopWithinMs, clock };
   const keeper = new SessionKeeper(settings, caller, sender, listener);
-  const opening = keeper.open();
+  const opening = keeper.open(new Tries());
   await settled();
   await clock.advance(delayMs);
   sender.last.answer(200, OPENED);
@@ -42,7 +43,7 @@ describe('the session of a client', () => {
     const settings = { serverUrls: SERVERS, nodeId: 'n1', sessionTtlMs: 5000, clock };
     const keeper = new SessionKeeper(settings, caller, sender, { renewed: vi.fn(), lost: vi.fn() });
     expect(keeper.current).toBeUndefined();
-    const opening = [keeper.open(), keeper.open()];
+    const opening = [keeper.open(new Tries()), keeper.open(new Tries())];
     await settled();
     expect(sender.sent).toHaveLength(1);
     expect(JSON.parse(sender.last.body!)).toEqual({ node_id: 'n1', ttl_ms: 5000 });
@@ -173,7 +174,7 @@ describe('the session of a client', () => {
     await settled();
     expect(hold.isLost).toBe(true);
     expect(keeper.current).toBeUndefined();
-    const opening = keeper.open();
+    const opening = keeper.open(new Tries());
     await settled();
     sender.last.answer(200, { session_id: 's2', ttl_ms: TTL_MS });
     expect((await opening).id).toBe('s2');
@@ -201,7 +202,7 @@ describe('a session that is being opened', () => {
 
   it('and that work could not be stopped in is refused, and ended', async () => {
     const { sender, keeper } = unopened(TTL_MS / 2 + 1);
-    const opening = expect(keeper.open()).rejects.toMatchObject({
+    const opening = expect(keeper.open(new Tries())).rejects.toMatchObject({
       code: 'STOP_WITHIN_TOO_LONG',
       request: { method: 'POST', path: '/sessions', body: '{"node_id":"n1"}' },
       attempts: [{ status: 200 }],
@@ -216,7 +217,7 @@ describe('a session that is being opened', () => {
 
   it('does not keep anybody waiting when the client is closed', async () => {
     const { clock, sender, keeper } = unopened();
-    const opening = expect(keeper.open()).rejects.toBeInstanceOf(ClosedError);
+    const opening = expect(keeper.open(new Tries())).rejects.toBeInstanceOf(ClosedError);
     await settled();
     const closed = vi.fn();
     void keeper.close().then(closed);
@@ -230,7 +231,7 @@ describe('a session that is being opened', () => {
 
   it('when the client is closed is ended as soon as it is known', async () => {
     const { sender, keeper } = unopened();
-    keeper.open().catch(() => undefined);
+    keeper.open(new Tries()).catch(() => undefined);
     await settled();
     void keeper.close();
     sender.last.answer(200, OPENED);

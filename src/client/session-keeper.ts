@@ -6,6 +6,7 @@ import { BadRequestError, ClosedError, type ErrorDetails } from './errors.js';
 import { attemptsOf, codeOf, isRetriable } from './reply.js';
 import { onceStopped, Session } from './session.js';
 import { type Sender } from './transport.js';
+import { type Tries } from './tries.js';
 
 export interface SessionSettings {
   readonly serverUrls: readonly URL[];
@@ -41,6 +42,8 @@ const CLOSE_WITHIN_MS = 5000;
 export class SessionKeeper {
   private session: Session | undefined;
   private opening: Promise<Session> | undefined;
+  /** Of those who wait for it. */
+  private readonly tries = new Set<Tries>();
   private cancelTimers: CancelTimer[] = [];
   private readonly clock: Clock;
   private refuseToOpen!: (error: ClosedError) => void;
@@ -64,8 +67,12 @@ export class SessionKeeper {
   }
 
   /** Calls that come together share one. */
-  open(): Promise<Session> {
-    this.opening ??= this.create().finally(() => (this.opening = undefined));
+  open(tries: Tries): Promise<Session> {
+    this.tries.add(tries);
+    this.opening ??= this.create().finally(() => {
+      this.opening = undefined;
+      this.tries.clear();
+    });
     return Promise.race([this.opening, this.closed]);
   }
 
@@ -125,7 +132,7 @@ export class SessionKeeper {
     const { nodeId, sessionTtlMs, stopWithinMs } = this.settings;
     const body = JSON.stringify({ node_id: nodeId, ttl_ms: sessionTtlMs });
     const request = { method: 'POST', path: '/sessions', body };
-    const reply = await this.caller.call('POST', '/sessions', body);
+    const reply = await this.caller.call('POST', '/sessions', body, { tries: this.tries });
     const { sessionId, ttlMs } = readSession(reply, request);
     const identity = identityOf(nodeId, sessionId);
     const session = new Session(sessionId, ttlMs, identity, reply.sentAtMs, stopWithinMs);

@@ -41,6 +41,37 @@ describe('the stream of a session', () => {
     expect(listener.event).toHaveBeenCalledWith(session, 'assigned', { resource_id: 'x' });
   });
 
+  it('is heard from the last part of its snapshot on', async () => {
+    const { stream, head, say, listener } = scene();
+    const onHeard = vi.fn();
+    void stream.isHeard(session).then(onHeard);
+    head(200);
+    say('event: snapshot\ndata: {"waits":[1],"more":true}\n\n');
+    say('id: 1.0\nevent: assigned\ndata: {"resource_id":"x"}\n\n');
+    await settled();
+    expect(listener.event).toHaveBeenCalledTimes(1);
+    expect(onHeard).not.toHaveBeenCalled();
+    say('event: snapshot\ndata: {"waits":[2],"more":false}\n\n');
+    await settled();
+    expect(onHeard).toHaveBeenCalledWith(true);
+    const parts = [
+      { waits: [1], more: true },
+      { waits: [2], more: false },
+    ];
+    expect(listener.snapshot.mock.calls).toEqual([[session, parts]]);
+  });
+
+  it('whose snapshot never ends is given up', async () => {
+    const { stream, head, say, listener } = scene();
+    const heard = stream.isHeard(session);
+    head(200);
+    const padding = 'x'.repeat(8 * 1024 * 1024);
+    for (let part = 0; part < 9; part++)
+      say(`event: snapshot\ndata: {"waits":["${padding}"],"more":true}\n\n`);
+    expect(await heard).toBe(false);
+    expect(listener.snapshot).not.toHaveBeenCalled();
+  });
+
   it('that gives no snapshot within seconds is left alone for a while', async () => {
     const { clock, stream, handlers, head } = scene();
     const heard = stream.isHeard(session);
@@ -68,6 +99,34 @@ describe('the stream of a session', () => {
     await clock.advance(2500);
     expect(listener.down).toHaveBeenCalledTimes(1);
     expect(abandon).toHaveBeenCalledTimes(1);
+  });
+
+  it('is given up after two and a half of the heartbeats that its snapshot tells', async () => {
+    const { clock, stream, head, say, listener } = scene();
+    void stream.isHeard(session);
+    head(200);
+    say('event: snapshot\ndata: {"waits":[],"heartbeat_ms":100}\n\n');
+    await clock.advance(249);
+    expect(listener.down).not.toHaveBeenCalled();
+    await clock.advance(1);
+    expect(listener.down).toHaveBeenCalledTimes(1);
+    await clock.advance(30_000);
+    void stream.isHeard(session);
+    head(200);
+    say('event: snapshot\ndata: {"waits":[],"heartbeat_ms":60000}\n\n');
+    await clock.advance(149_999);
+    expect(listener.down).toHaveBeenCalledTimes(1);
+    await clock.advance(1);
+    expect(listener.down).toHaveBeenCalledTimes(2);
+  });
+
+  it('whose snapshot tells no time that could be one is held to the usual', async () => {
+    const { clock, stream, head, say, listener } = scene();
+    void stream.isHeard(session);
+    head(200);
+    say('event: snapshot\ndata: {"waits":[],"heartbeat_ms":0}\n\n');
+    await clock.advance(2499);
+    expect(listener.down).not.toHaveBeenCalled();
   });
 
   it('that was open for a while is opened again at once when it is cut; one that was not, later', async () => {

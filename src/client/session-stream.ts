@@ -1,17 +1,15 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
-import { type CancelTimer, type Clock } from './clock.js';
+import { type Clock } from './clock.js';
 import { type AnswerHead } from './http/answer-head.js';
 import { type AnswerListener } from './http/answer-reader.js';
 import { type Abandon } from './http/http-pool.js';
 import { isRecord, type Json } from './reply.js';
 import { type Session } from './session.js';
+import { heartbeatIn, Silence } from './silence.js';
 import { type StreamOpener } from './transport.js';
 
 /** A server that is there answers with headers and snapshot at once; a proxy that keeps them back never does. */
 const SNAPSHOT_WITHIN_MS = 3000;
-
-/** Heartbeats that may be missing or late before the stream counts as dead. */
-const MISSED_HEARTBEATS = 2.5;
 
 /** After a stream that gave nothing: something on the way does not let streams through, and that may last. */
 const AFTER_SILENCE_MS = 30_000;
@@ -22,8 +20,12 @@ const AFTER_FAILURE_MS = 1000;
 /** No event of Holdfast is near this long. */
 const MAX_EVENT_LENGTH = 16 * 1024 * 1024;
 
+/** Of all events of a snapshot together: a hundred thousand waits with names of usual length. */
+const MAX_SNAPSHOT_LENGTH = 64 * 1024 * 1024;
+
 export interface StreamListener {
-  snapshot(session: Session, data: Json): void;
+  /** All events of it, once the last has come. */
+  snapshot(session: Session, parts: readonly Json[]): void;
   event(session: Session, name: string, data: Json): void;
   /** Nothing will be heard until the stream is open again. */
   down(): void;
@@ -39,6 +41,7 @@ export class SessionStream {
   constructor(
     private readonly transport: StreamOpener,
     private readonly clock: Clock,
+    /** Of a server that does not tell it. */
     private readonly heartbeatMs: number,
     private readonly listener: StreamListener,
   ) {}
@@ -84,9 +87,10 @@ class Connection implements AnswerListener {
     maxBufferSize: MAX_EVENT_LENGTH,
   });
   private isOver = false;
+  private readonly snapshot: Json[] = [];
+  private snapshotLength = 0;
   private hasSnapshot = false;
-  private cancelTimer: CancelTimer | undefined;
-  private lastHeardMs: number;
+  private readonly silence: Silence;
   private readonly openedMs: number;
 
   constructor(
@@ -97,14 +101,14 @@ class Connection implements AnswerListener {
     private readonly onDown: (leaveForMs: number) => void,
   ) {
     this.isLive = new Promise((resolve) => (this.setLive = resolve));
-    this.openedMs = this.lastHeardMs = clock.monotonicMs();
-    this.watch(SNAPSHOT_WITHIN_MS);
+    this.openedMs = clock.monotonicMs();
+    this.silence = new Silence(clock, SNAPSHOT_WITHIN_MS, () => this.down(AFTER_SILENCE_MS));
   }
 
   /** Ends it for good, without a word. */
   end(): void {
     this.isOver = true;
-    this.cancelTimer?.();
+    this.silence.stop();
     this.setLive(false);
     this.abandon?.();
   }
@@ -117,7 +121,7 @@ class Connection implements AnswerListener {
 
   onData(bytes: Buffer): void {
     if (this.isOver) return;
-    this.lastHeardMs = this.clock.monotonicMs();
+    if (this.hasSnapshot) this.silence.heard();
     this.parser.feed(this.decoder.decode(bytes, { stream: true }));
   }
 
@@ -141,24 +145,22 @@ class Connection implements AnswerListener {
     this.onDown(leaveForMs);
   }
 
-  private watch(forMs: number): void {
-    this.cancelTimer = this.clock.after(forMs, () => this.look(), true);
-  }
-
-  private look(): void {
-    const limitMs = this.hasSnapshot ? this.heartbeatMs * MISSED_HEARTBEATS : SNAPSHOT_WITHIN_MS;
-    const since = this.hasSnapshot ? this.lastHeardMs : this.openedMs;
-    const leftMs = since + limitMs - this.clock.monotonicMs();
-    if (leftMs > 0) return this.watch(leftMs);
-    this.down(AFTER_SILENCE_MS);
-  }
-
   private take({ event, data }: EventSourceMessage): void {
     const json = parsed(data);
     if (!json || event === undefined) return this.down(AFTER_SILENCE_MS);
     if (event !== 'snapshot') return this.listener.event(this.session, event, json);
-    this.listener.snapshot(this.session, json);
+    this.takeSnapshot(json, data.length);
+  }
+
+  /** A server that says nothing of `more` has said all. */
+  private takeSnapshot(part: Json, length: number): void {
     this.hasSnapshot = true;
+    this.silence.expectEvery(heartbeatIn(part, this.heartbeatMs));
+    this.snapshotLength += length;
+    if (this.snapshotLength > MAX_SNAPSHOT_LENGTH) return this.down(AFTER_SILENCE_MS);
+    this.snapshot.push(part);
+    if (part['more'] === true) return;
+    this.listener.snapshot(this.session, this.snapshot.splice(0));
     this.setLive(true);
   }
 }

@@ -1,12 +1,13 @@
 import { setMaxListeners } from 'node:events';
 import { type Clock } from './clock.js';
 import { type LockOptions } from './requests.js';
+import { Tries } from './tries.js';
 
 /** Gives the result. `deserted` aborts when nobody waits for it any more; `begin` says that waiting is over. */
-export type Start<T> = (deserted: AbortSignal, begin: () => void) => Promise<T>;
+export type Start<T> = (deserted: AbortSignal, begin: () => void, tries: Tries) => Promise<T>;
 
 /** What one leaves with for whom the work has not begun in time. */
-export type TimedOut = (waitMs: number) => Error;
+export type TimedOut = (waitMs: number, tries: Tries) => Error;
 
 /**
  * Runs that are under way, by name. Whoever comes while one is under way joins it; its signal aborts when everybody
@@ -39,6 +40,7 @@ export class SharedRuns<T> {
 
 class SharedRun<T> {
   private readonly controller = new AbortController();
+  private readonly tries = new Tries();
   private readonly result: Promise<T>;
   private readonly waitEnds = new Set<() => void>();
   private hasBegun = false;
@@ -49,7 +51,7 @@ class SharedRun<T> {
     private readonly clock: Clock,
     private readonly onOver: () => void,
   ) {
-    this.result = start(this.controller.signal, () => this.begin()).finally(onOver);
+    this.result = start(this.controller.signal, () => this.begin(), this.tries).finally(onOver);
     this.result.catch(() => undefined);
   }
 
@@ -63,7 +65,7 @@ class SharedRun<T> {
         reject(reason);
       };
       const onAbort = () => leave(signal?.reason);
-      const cancelTimer = this.limit(waitMs, () => leave(timedOut(waitMs)));
+      const cancelTimer = this.limit(waitMs, () => leave(timedOut(waitMs, this.tries)));
       const forget = () => {
         cancelTimer();
         signal?.removeEventListener('abort', onAbort);

@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { type CancelTimer, type Clock } from './clock.js';
 import { type LockErrors } from './lock-errors.js';
 import { type LockOptions, type LockRequest } from './requests.js';
+import { type Tries } from './tries.js';
 
 /**
  * The end of a wait: the caller's signal, its time limit if it waits at all, or the closing of the client, whichever comes first. Many waits may
@@ -18,13 +19,16 @@ export class WaitEnd {
     private readonly closing: AbortSignal,
     clock: Clock,
     private readonly errors: LockErrors,
+    tries: Tries,
   ) {
     this.sources = signal ? [signal, closing] : [closing];
     if (signal) setMaxListeners(0, signal);
     for (const source of this.sources) source.addEventListener('abort', this.onAbort);
     this.onAbort();
     if (!waitMs || waitMs === Infinity) return;
-    this.cancelTimer = clock.after(waitMs, () => this.controller.abort(errors.timedOut(request, waitMs)));
+    this.cancelTimer = clock.after(waitMs, () =>
+      this.controller.abort(errors.timedOut(request, waitMs, tries)),
+    );
   }
 
   get signal(): AbortSignal {

@@ -6,6 +6,7 @@ import { KeyTurn } from './key-turn.js';
 import { Retries } from './retries.js';
 import { Session } from './session.js';
 import { type SessionStream } from './session-stream.js';
+import { Tries } from './tries.js';
 import { Waiting } from './waiting.js';
 
 const QUEUED = { acquired: false, skip: false, position: 1, ticket: '5.0' };
@@ -20,9 +21,10 @@ function scene() {
   const waiting = new Waiting(stream, caller, sender, clock);
   const request = { type: 'update', resourceId: 'r' };
   const session = new Session('s', 60_000, ',"node_id":"n"', 0);
+  const tries = new Tries();
   const wait = () =>
-    waiting.untilNews({ request, session, turn: new KeyTurn('update:r'), ticket: '5.0', end });
-  return { clock, sender, wait };
+    waiting.untilNews({ request, session, turn: new KeyTurn('update:r'), ticket: '5.0', end, tries });
+  return { clock, sender, tries, wait };
 }
 
 /** What comes of a long poll that was answered like this, and how the next wait asks. */
@@ -69,5 +71,19 @@ describe('a wait without a stream', () => {
   it('looks every half second where long polls are answered at once without news', async () => {
     const { nextAsks } = await afterLongPoll(10, 200, QUEUED);
     expect(nextAsks).toBe('/lock/status');
+  });
+
+  it('has each long poll and each look among what was tried for it', async () => {
+    const { clock, sender, tries, wait } = scene();
+    void wait();
+    await settled();
+    sender.last.answer(504);
+    await settled();
+    void wait().catch(() => undefined);
+    await settled();
+    await clock.advance(500);
+    sender.last.answer(200, { completed: false });
+    await settled();
+    expect(tries.attempts).toMatchObject([{ status: 504 }, { status: 200 }]);
   });
 });

@@ -8,6 +8,7 @@ import { type LockRequest } from './requests.js';
 import { type Session } from './session.js';
 import { type SessionStream } from './session-stream.js';
 import { type Sender } from './transport.js';
+import { type Tries } from './tries.js';
 
 /** Proxies cut silent requests after 30 s or more. */
 const LONG_POLL_MS = 20_000;
@@ -27,6 +28,7 @@ export interface Wait {
   readonly ticket: string;
   /** Nobody waits any more. */
   readonly end: AbortSignal;
+  readonly tries: Tries;
 }
 
 /**
@@ -64,20 +66,21 @@ export class Waiting {
    * length (`MAX_WAIT_MS`) or frequency is as good as broken, and so is one that is answered with no news at once: asking
    * again without a pause would never end.
    */
-  private async longPoll({ request, session, ticket, end }: Wait): Promise<Reply | undefined> {
+  private async longPoll({ request, session, ticket, end, tries }: Wait): Promise<Reply | undefined> {
     const body = lockBody(request, session.identity, ticket, LONG_POLL_MS);
     const timeoutMs = LONG_POLL_MS + LONG_POLL_GRACE_MS;
     const reply = await this.transport.send('POST', '/lock', body, { timeoutMs, signal: end, isLong: true });
+    tries.note(reply);
     if (end.aborted || isNews(reply)) return reply;
     const isInTime = reply.status === 200 && reply.ms >= POLL_INTERVAL_MS;
     if (!isInTime) this.longPollsAgainMs = this.clock.monotonicMs() + AFTER_BROKEN_POLL_MS;
     return reply.status === 200 ? reply : undefined;
   }
 
-  private async isStillQueued({ request, session, ticket, end }: Wait): Promise<boolean> {
+  private async isStillQueued({ request, session, ticket, end, tries }: Wait): Promise<boolean> {
     const body = keyBody(request, session.identity, ticket);
     const asked = { method: 'POST', path: '/lock/status', body };
-    const reply = await this.caller.call('POST', '/lock/status', body, { signal: end });
+    const reply = await this.caller.call('POST', '/lock/status', body, { signal: end, tries: [tries] });
     return readStatus(reply, asked).position !== undefined;
   }
 }

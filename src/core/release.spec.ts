@@ -208,6 +208,48 @@ describe('a release by force', () => {
     expect(r.events[0]).toMatchObject({ error: 'by hand', token });
   });
 
+  it('tells its reason to whoever lost the hold by it and names it again', () => {
+    const error = 'released by force: by hand';
+    const r = resource();
+    const token = r.grant('pull', 'n1');
+    r.forceRelease('pull', token);
+    expect(r.renew('pull', 'n1', { token })).toEqual({ ...refusal('LOCK_NOT_FOUND'), error });
+    expect(r.succeed('pull', 'n1')).toEqual({ ...refusal('LOCK_NOT_FOUND'), error });
+    r.grant('pull', 'n2');
+    expect(r.succeed('pull', 'n1', { token })).toEqual({ ...refusal('NOT_HOLDER'), error });
+    expect(r.renew('pull', 'n1')).toEqual({ ...refusal('NOT_HOLDER'), error });
+    r.succeed('pull', 'n2', { success: false });
+    expect(r.renew('pull', 'n1', { token })).toMatchObject({ error: 'nobody holds this lock' });
+  });
+
+  it('tells it also where another session of the node holds the lock by now', () => {
+    const r = resource();
+    const token = r.grant('pull', 'n1/s1');
+    r.forceRelease('pull', token);
+    r.grant('pull', 'n1/s2');
+    const error = 'released by force: by hand';
+    expect(r.succeed('pull', 'n1/s1', { token })).toEqual({ ...refusal('STALE_TOKEN'), error });
+  });
+
+  it('tells nobody else', () => {
+    const r = resource();
+    const token = r.grant('pull', 'n1/s1');
+    r.forceRelease('pull', token);
+    const others = [
+      r.renew('pull', 'n2', { token }),
+      r.renew('pull', 'n1/s2'),
+      r.renew('pull', 'n1/s1', { token: token + 1 }),
+    ];
+    for (const other of others) expect(other).toMatchObject({ error: 'nobody holds this lock' });
+  });
+
+  it('is not what a holder is told of that has reported a failure itself', () => {
+    const r = resource();
+    r.grant('pull', 'n1');
+    r.fail('pull', 'n1');
+    expect(r.renew('pull', 'n1')).toMatchObject({ error: 'nobody holds this lock' });
+  });
+
   it('is refused for a hold that has passed on, or does not exist', () => {
     const r = resource();
     const token = r.grant('pull', 'n1');

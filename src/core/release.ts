@@ -5,7 +5,7 @@ import { dismissQueue, refer } from './dismiss.js';
 import { type EventName } from './events.js';
 import { isDeleteHeld } from './judge.js';
 import { referenceEffect } from './reference-rules.js';
-import { type Refused, type ReleaseResult } from './results.js';
+import { type RefusalCode, type Refused, type ReleaseResult } from './results.js';
 import { serve } from './serve.js';
 import {
   type Hold,
@@ -77,10 +77,12 @@ export function addressHold(
 ): Refused | { readonly kind: 'hold'; readonly hold: Hold } {
   if (command.sessionEnded) return refused('SESSION_NOT_FOUND', 'the session is unknown or has ended');
   const hold = key?.hold;
-  if (!hold) return refused('LOCK_NOT_FOUND', 'nobody holds this lock');
-  if (hold.nodeId !== command.asker.nodeId) return refused('NOT_HOLDER', `held by ${hold.nodeId}`);
+  const gone = (code: RefusalCode, fact: string) =>
+    refused(code, whyTaken(key?.lastRelease, command) ?? fact);
+  if (!hold) return gone('LOCK_NOT_FOUND', 'nobody holds this lock');
+  if (hold.nodeId !== command.asker.nodeId) return gone('NOT_HOLDER', `held by ${hold.nodeId}`);
   if (command.token !== undefined && command.token !== hold.token) {
-    return refused('STALE_TOKEN', 'the hold has another token');
+    return gone('STALE_TOKEN', 'the hold has another token');
   }
   if (command.token === undefined && !sameAsker(hold, command.asker)) {
     return refused('NOT_HOLDER', `held by another session of ${hold.nodeId}`);
@@ -94,7 +96,31 @@ export function forceRelease(step: Step, command: ForceRelease): ReleaseResult {
   if (key.hold.token !== command.token) {
     return refused('STALE_TOKEN', 'the hold has another token');
   }
-  return { kind: 'released', nextHolder: failHold(step, key, key.hold, 'released', command.reason) };
+  const { hold } = key;
+  const { moment } = step;
+  const nextHolder = failHold(step, key, hold, 'released', command.reason);
+  const lastRelease: LastRelease = {
+    nodeId: hold.nodeId,
+    sessionId: hold.sessionId,
+    moment,
+    token: hold.token,
+    success: false,
+    error: `${BY_FORCE}${command.reason}`,
+    fatal: false,
+    nextHolder,
+  };
+  step.putKey({ ...step.key(command.type), lastRelease });
+  return { kind: 'released', nextHolder };
+}
+
+/** How the error of a last release begins that its holder has not asked for. Stored: do not change it. */
+const BY_FORCE = 'released by force: ';
+
+/** Whoever lost a hold by force hears of it when it names that hold again. */
+function whyTaken(last: LastRelease | undefined, { asker, token }: Release | Renew): string | undefined {
+  if (last?.nodeId !== asker.nodeId || !last.error.startsWith(BY_FORCE)) return undefined;
+  const isMeant = token === undefined ? sameAsker(last, asker) : token === last.token;
+  return isMeant ? last.error : undefined;
 }
 
 /**

@@ -7,6 +7,7 @@ import { LockRequestDto } from './dto/lock-request.dto.js';
 import { RenewRequestDto, UnlockRequestDto } from './dto/unlock-request.dto.js';
 import { ReleaseGuard, RenewGuard } from './guards/holder.guard.js';
 import { LockingService } from './locking.service.js';
+import { notInBatch, type WaitRule, withWaitProblem } from './wire/wait-problems.js';
 
 export interface BatchItem {
   readonly status: number;
@@ -22,7 +23,7 @@ export class Batches {
   ) {}
 
   lock(requests: readonly unknown[]): Promise<{ results: BatchItem[] }> {
-    return all(requests, LockRequestDto, (request) => this.locking.lockNow(request));
+    return all(requests, LockRequestDto, (request) => this.locking.lockNow(request), notInBatch);
   }
 
   unlock(requests: readonly unknown[]): Promise<{ results: BatchItem[] }> {
@@ -42,14 +43,16 @@ async function all<D extends object>(
   requests: readonly unknown[],
   dto: Class<D>,
   call: (request: D) => Promise<object>,
+  waitRule?: WaitRule,
 ): Promise<{ results: BatchItem[] }> {
-  return { results: await Promise.all(requests.map((request) => one(request, dto, call))) };
+  return { results: await Promise.all(requests.map((request) => one(request, dto, call, waitRule))) };
 }
 
 async function one<D extends object>(
   request: unknown,
   dto: Class<D>,
   call: (request: D) => Promise<object>,
+  waitRule: WaitRule | undefined,
 ): Promise<BatchItem> {
   try {
     const checked = checkInput(dto, request, 'json');
@@ -59,7 +62,8 @@ async function one<D extends object>(
     answer.status = 200;
     return answer as BatchItem;
   } catch (error) {
-    const { status, body } = describeError(error) ?? INTERNAL_ERROR;
+    const told = waitRule ? withWaitProblem(error, request, waitRule) : error;
+    const { status, body } = describeError(told) ?? INTERNAL_ERROR;
     return { status, ...body };
   }
 }

@@ -1,4 +1,4 @@
-import { Body, Get, HttpCode, Post, Query, Res, UseGuards } from '@nestjs/common';
+import { Body, Get, HttpCode, Post, Query, Res, UseFilters, UseGuards } from '@nestjs/common';
 import { ApiController } from '../common/api.decorator.js';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { type ServerResponse } from 'node:http';
@@ -15,6 +15,7 @@ import { RenewRequestDto, UnlockRequestDto } from './dto/unlock-request.dto.js';
 import { ReleaseGuard, RenewGuard } from './guards/holder.guard.js';
 import { LockList } from './lock-list.js';
 import { LockingService } from './locking.service.js';
+import { WaitProblemsFilter } from './wait-problems.filter.js';
 
 @ApiTags('locks')
 @ApiController()
@@ -27,6 +28,7 @@ export class LockingController {
 
   @Post('lock')
   @HttpCode(200)
+  @UseFilters(WaitProblemsFilter)
   @ApiOperation({ summary: 'Ask for a lock: granted, skipped, queued or refused' })
   lock(@Body() request: LockRequestDto, @Res({ passthrough: true }) response: ServerResponse) {
     return this.locking.lock(request, response);

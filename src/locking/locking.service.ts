@@ -21,6 +21,7 @@ import { lockAnswer, lostAnswer, renewAnswer, statusAnswer, unlockAnswer } from 
 import { type KeyName } from './wire/key-name.js';
 import { refusal } from './wire/refusals.js';
 import { acquireOf, askerOf, releaseOf, renewOf, ticketMoment } from './wire/requests.js';
+import { atMost, notInBatch } from './wire/wait-problems.js';
 
 /** The endpoints on one key: requests in, commands to the manager, answers out. Refusals are thrown. */
 @Injectable()
@@ -39,19 +40,16 @@ export class LockingService {
   lock(request: LockRequestDto, response: ServerResponse) {
     const { wait_ms: waitMs } = request;
     if (typeof waitMs !== 'number') return this.answerNow(request);
-    const { maxWaitMs } = this.options;
-    if (waitMs > maxWaitMs) return this.answerNow(request, `must not be more than ${maxWaitMs}`);
+    const problem = atMost(this.options.maxWaitMs)(waitMs);
+    if (problem) return this.answerNow(request, problem);
     const leave = request.on_timeout === 'leave';
     return waitMs > 0 || leave ? this.answerLater(request, waitMs, leave, response) : this.answerNow(request);
   }
 
   /** For a batch: answered at once. */
   lockNow(request: LockRequestDto) {
-    const waits = request.wait_ms !== undefined && request.wait_ms !== null;
-    return this.answerNow(
-      request,
-      waits ? 'must not be given in a batch: it is answered at once' : undefined,
-    );
+    const { wait_ms: waitMs } = request;
+    return this.answerNow(request, typeof waitMs === 'number' ? notInBatch(waitMs) : undefined);
   }
 
   unlock(request: UnlockRequestDto) {

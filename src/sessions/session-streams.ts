@@ -9,11 +9,18 @@ import { type KeyName } from '../locking/wire/key-name.js';
 import { snapshotFrame } from '../subscriptions/frame.js';
 import { observerFrame } from '../subscriptions/key-events.js';
 import { OpenStreams } from '../subscriptions/open-streams.js';
+import { type SseStream } from '../subscriptions/sse-stream.js';
 import { SessionKeys } from './session-keys.js';
 import { SessionsService } from './sessions.service.js';
 import { SESSION_OPTIONS, type SessionOptions } from './sessions.module-definition.js';
 
-/** One stream for everything a process waits for. Opens with a snapshot: what is not in it is over, ask again. */
+/** Keys after which a `snapshot` event is sent: with the longest names some quarter of what a slow reader is cut off for. */
+const KEYS_PER_FRAME = 500;
+
+/**
+ * One stream for everything a process waits for. Opens with a snapshot, in `snapshot` events of which the last has `more: false`: what
+ * is in none of them is over, ask again. What happens meanwhile comes in between.
+ */
 @Injectable()
 export class SessionStreams {
   constructor(
@@ -38,17 +45,26 @@ export class SessionStreams {
       stopListening();
       forgetEnd();
     });
-    stream.send(snapshotFrame(this.snapshot(sessionId, session.nodeId)));
+    await this.tellSnapshot(stream, sessionId, session.nodeId);
   }
 
-  private snapshot(sessionId: string, nodeId: string) {
-    const rows = this.keys.keysOf(sessionId).map((key) => this.row(key, nodeId, sessionId));
-    return {
-      session_id: sessionId,
-      claim_timeout_ms: this.options.policy.claimTimeoutMs,
-      holds: rows.filter((row) => 'token' in row),
-      waits: rows.filter((row) => 'position' in row),
-    };
+  /** The next frame is made when the reader has taken the last. */
+  private async tellSnapshot(stream: SseStream, sessionId: string, nodeId: string): Promise<void> {
+    const keys = this.keys.keysOf(sessionId);
+    for (let from = 0, more = true; more && stream.isOpen; from += KEYS_PER_FRAME) {
+      more = from + KEYS_PER_FRAME < keys.length;
+      const rows = keys.slice(from, from + KEYS_PER_FRAME).map((key) => this.row(key, nodeId, sessionId));
+      const frame = snapshotFrame({
+        session_id: sessionId,
+        claim_timeout_ms: this.options.policy.claimTimeoutMs,
+        heartbeat_ms: this.streams.heartbeatMs,
+        holds: rows.filter((row) => 'token' in row),
+        waits: rows.filter((row) => 'position' in row),
+        more,
+      });
+      stream.send(frame);
+      if (more) await stream.drained();
+    }
   }
 
   private row(key: KeyName, nodeId: string, sessionId: string) {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { fakeServer } from '../client/setup.js';
 import { type FakeAnswer } from '../support/fake-server.js';
 import { TestServer, until } from '../support/server-bootstrap.js';
-import { holdfast, SLOW_MS, start } from './setup.js';
+import { holdfast, json, SLOW_MS, start } from './setup.js';
 
 const KEY = ['--type', 'update', '--resource', 'site'];
 const FAILING = ['--', 'sh', '-c', 'exit 3'];
@@ -84,6 +84,20 @@ it('run --wait 0 does not wait, and leaves no trace', async () => {
   expect({ code, stdout }).toEqual({ code: 75, stdout: '' });
   expect(stderr).toMatch(/^update site is held by n1 for \d+ s: --wait 0 does not queue for it\.\n$/);
   expect((await server.get('/locks')).body.locks).toMatchObject([{ held: true, queue_length: 0 }]);
+});
+
+it.each([
+  ['answers 503', 503, { code: 'STORE_UNAVAILABLE', message: 'The store is away.' }, 'STORE_UNAVAILABLE'],
+  ['is not Holdfast', 502, '<html>', 'HTTP_502'],
+])('run --wait says that the server %s', async (_what, status, body, code) => {
+  const server = await fakeServer(() => ({ status, body }));
+  const args = ['run', ...KEY, '--wait', '700', '--json', '--', 'echo', 'no'];
+  const result = await holdfast(server, ...args);
+  expect(result.code).toBe(75);
+  const { error } = json(result) as { error: { message: string; cause: { code: string; message: string } } };
+  expect(error).toMatchObject({ code: 'WAIT_TIMEOUT', cause: { code } });
+  expect(error.message).toBe(`update site was not granted within 700 ms.\n${error.cause.message}`);
+  expect(result.stderr).toBe(`${error.message}\n`);
 });
 
 it('an error in which somebody steers the terminal is shown, not obeyed', async () => {

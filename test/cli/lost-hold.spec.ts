@@ -80,13 +80,16 @@ describe('when the hold is lost, holdfast run', () => {
     expect(isRunning(run.stdout.trim())).toBe(false);
   });
 
-  it('stops the command when the lock is taken by force', async () => {
+  it('stops the command when the lock is taken by force, and says why it was', async () => {
     const server = await serverProcess();
     const diary = new Diary();
     const run = start(server, [...RUN, '--', ...worker(diary)]);
     await until(() => run.stdout !== '', SLOW_MS);
-    expect(await holdfast(server, 'release', ...KEY, '--force', '--yes')).toMatchObject({ code: 0 });
-    expect((await run.finished).code).toBe(70);
+    const take = ['release', ...KEY, '--force', '--yes', '--reason', 'make room'];
+    expect(await holdfast(server, ...take)).toMatchObject({ code: 0 });
+    const { code, stderr } = await run.finished;
+    expect(code).toBe(70);
+    expect(stderr).toContain('released by force: make room');
     expect(diary.words).toEqual(['told']);
   });
 

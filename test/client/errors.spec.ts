@@ -5,6 +5,7 @@ import {
   HoldLostError,
   type LockClient,
   type LockOptions,
+  UnavailableError,
   WaitTimeoutError,
 } from '../../src/client/index.js';
 import { GRANTED } from '../support/fake-server.js';
@@ -41,24 +42,42 @@ async function errorOf(call: Promise<unknown>): Promise<HoldfastError> {
   );
 }
 
-describe('the error of a lock that was not granted in time names it and tells what was asked', () => {
+describe('the error of a lock that was not granted in time names it and tells what was asked and tried', () => {
   const lock = (options: LockOptions) => async (client: LockClient) =>
     (await client.lock({ ...KEY, subtype: 'x' }, options)).error;
   const runOnce = (options: LockOptions) => (client: LockClient) =>
     errorOf(client.runOnce({ ...KEY, subtype: 'x' }, () => 1, options));
 
   it.each([
-    ['lock', 50, lock({ waitMs: 50 })],
+    ['lock', 500, lock({ waitMs: 500 })],
     ['lock without waiting', 0, lock({ waitMs: 0 })],
-    ['runOnce', 50, runOnce({ waitMs: 50 })],
+    ['runOnce', 500, runOnce({ waitMs: 500 })],
     ['runOnce without waiting', 0, runOnce({ waitMs: 0 })],
   ])('%s', async (_name, waitMs, ask) => {
-    const client = clientOf(await busyServer());
+    const server = await busyServer();
+    const client = clientOf(server);
     await client.tryLock({ type: 'update', resourceId: 'what opens the session' });
     const error = await ask(client);
     expect(error).toBeInstanceOf(WaitTimeoutError);
     expect(error!.message).toBe(`update layer was not granted within ${waitMs} ms; the queue was left.`);
     expectAsked(error, { ...ASKED, session_id: 's-1', subtype: 'x' });
+    expect(error!.attempts).toEqual([{ url: `${server.url}/`, ms: expect.any(Number), status: 200 }]);
+    expect(error!.cause).toBeUndefined();
+  });
+
+  it.each([
+    ['lock', '/lock', lock({ waitMs: 500 })],
+    ['runOnce', '/lock', runOnce({ waitMs: 500 })],
+    ['a session', '/sessions', lock({ waitMs: 500 })],
+  ])('%s, from a server that answers %s with 503, which is its cause', async (_name, failing, ask) => {
+    const body = { code: 'STORE_UNAVAILABLE', message: 'The store is away.' };
+    const server = await fakeServer(({ path }) => (path === failing ? { status: 503, body } : undefined));
+    const error = await ask(clientOf(server, 'n1', { retryIntervalMs: 300 }));
+    expect(error).toBeInstanceOf(WaitTimeoutError);
+    expect(error!.attempts.filter(({ status }) => status === 503)).toHaveLength(server.to(failing).length);
+    expect(error!.attempts.at(-1)).toMatchObject({ url: `${server.url}/`, status: 503 });
+    expect(error!.cause).toBeInstanceOf(UnavailableError);
+    expect(error!.cause).toMatchObject(body);
   });
 
   it('another call of the client has it', async () => {

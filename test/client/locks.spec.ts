@@ -98,7 +98,38 @@ describe('LockClient', () => {
     const client = clientOf(server);
     const { hold } = await client.lock(KEY);
     await server.post('/locks/release', { type: KEY.type, resource_id: KEY.resourceId, reason: 'test' });
-    await expect(client.unlock(hold!, DONE)).rejects.toBeInstanceOf(HoldLostError);
+    const lost = client.unlock(hold!, DONE);
+    await expect(lost).rejects.toBeInstanceOf(HoldLostError);
+    await expect(lost).rejects.toThrow('the server does not know it any more (released by force: test)');
+  });
+
+  it('is told by its stream why a hold was taken away', async () => {
+    const server = await TestServer.start();
+    const client = clientOf(server);
+    const other = clientOf(server, 'n2');
+    const awaited = (await other.lock(KEY)).hold!;
+    const waiting = client.lock(KEY);
+    await untilQueued(server, 1);
+    await other.unlock(awaited, { success: false });
+    const { hold } = await waiting;
+    await server.post('/locks/release', { type: KEY.type, resource_id: KEY.resourceId, reason: 'test' });
+    await until(() => hold!.signal.aborted);
+    expect(hold!.signal.reason).toMatchObject({
+      why: 'the server has taken it away (released by force: test)',
+    });
+  });
+
+  it('reports work that ended after its hold was lost as that, and says why it was lost', async () => {
+    const server = await TestServer.start();
+    const client = clientOf(server);
+    const cause = new Error('stopped');
+    const run = client.runOnce(KEY, async (hold) => {
+      await server.post('/locks/release', { type: KEY.type, resource_id: KEY.resourceId, reason: 'test' });
+      await client.renew(hold).catch(() => undefined);
+      throw cause;
+    });
+    const lost = 'the server does not know it any more (released by force: test); the work ended after that';
+    await expect(run).rejects.toMatchObject({ why: lost, cause });
   });
 
   it('renews a lease, and loses the hold when it does not', async () => {

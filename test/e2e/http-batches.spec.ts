@@ -18,6 +18,7 @@ describe('POST /lock/batch', () => {
         { ...KEY, resource_id: '', type: '!' },
         { ...KEY, session_id: 'unknown' },
         { ...KEY, resource_id: 'waiting', wait_ms: 5 },
+        { ...KEY, resource_id: '', wait_ms: 5 },
         'nonsense',
       ],
     });
@@ -34,6 +35,7 @@ describe('POST /lock/batch', () => {
       },
       { status: 403, code: 'SESSION_NOT_FOUND' },
       { status: 400, fields: { wait_ms: [expect.any(String)] } },
+      { status: 400, fields: { resource_id: [expect.any(String)], wait_ms: [expect.any(String)] } },
       { status: 400, code: 'BAD_REQUEST', message: expect.any(String) },
     ]);
     expect((await server.status({ resource_id: 'waiting' })).body.held).toBe(false);

@@ -84,6 +84,17 @@ describe('An error', () => {
     expect(wait.body.message).toContain('wait_ms must not be more than 600000; ticket ');
   });
 
+  it('of a wait that is too long names it beside fields that are wrong by themselves', async () => {
+    const server = await TestServer.start();
+    const { status, body } = await server.lock({ type: '!', node_id: 7, wait_ms: 600_001 });
+    expect([status, Object.keys(body.fields)]).toEqual([400, ['type', 'node_id', 'wait_ms']]);
+    expect(body.message).toMatch(/; wait_ms must not be more than 600000$/);
+    const fine = await server.lock({ type: '!', wait_ms: 600_000 });
+    expect([fine.status, Object.keys(fine.body.fields)]).toEqual([400, ['type']]);
+    const wrong = await server.lock({ type: '!', wait_ms: 600_000.5 });
+    expect(wrong.body.fields.wait_ms).toEqual(['wait_ms must be a whole number, at least 0']);
+  });
+
   it('of a ticket of another key is 400, and of another node none', async () => {
     const server = await TestServer.start();
     await server.lock();

@@ -193,9 +193,40 @@ describe('A session’s stream', () => {
     expect(json).toEqual({
       session_id,
       claim_timeout_ms: 10_000,
+      heartbeat_ms: 15_000,
       holds: [{ ...KEY, token }],
       waits: [{ type: 'pull', resource_id: 'other', position: 1, ticket }],
+      more: false,
     });
+  });
+
+  it('begins in several frames where the session waits for more than a slow reader may owe', async () => {
+    const server = await TestServer.with({ logLevel: 'warn' }).start();
+    const session_id = await server.session('n1');
+    const padding = '層'.repeat(500);
+    for (let batch = 0; batch < 24; batch++) {
+      const keys = Array.from({ length: 250 }, (_, i) => ({
+        ...KEY,
+        resource_id: `${padding} ${batch} ${i}`,
+      }));
+      await server.post('/lock/batch', { requests: keys.map((key) => ({ ...key, node_id: 'n2' })) });
+      await server.post('/lock/batch', {
+        requests: keys.map((key) => ({ ...key, node_id: 'n1', session_id })),
+      });
+    }
+    const socket = await server.connect();
+    socket.pause();
+    socket.write(`GET /sessions/${session_id}/events HTTP/1.1\r\nhost: x\r\n\r\n`);
+    await server.untilGauge('holdfast_open_streams', 1);
+    for (let turn = 0; turn < 20; turn++) await server.get('/health/live');
+    expect(await server.metric('holdfast_open_streams')).toBe(1);
+    let text = '';
+    socket.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+    socket.resume();
+    await until(() => text.endsWith('"more":false}\n\n\r\n'));
+    expect(text.match(/"position":1/g)).toHaveLength(24 * 250);
+    expect(text.match(/"more":true/g)!.length).toBeGreaterThan(5);
+    socket.destroy();
   });
 
   it('tells what happens to it, and how the work it waits for ends', async () => {

@@ -30,7 +30,7 @@ const release = [
   },
   {
     name: 'another node never releases a hold',
-    find: "if (hold.nodeId !== command.asker.nodeId) return refused('NOT_HOLDER', `held by ${hold.nodeId}`);",
+    find: "if (hold.nodeId !== command.asker.nodeId) return gone('NOT_HOLDER', `held by ${hold.nodeId}`);",
     replace: '',
   },
   {
@@ -54,14 +54,39 @@ const release = [
     replace: 'if (false) {',
   },
   {
+    name: 'who lost a hold by force is told why',
+    find: 'refused(code, whyTaken(key?.lastRelease, command) ?? fact)',
+    replace: 'refused(code, fact)',
+  },
+  {
+    name: 'why a hold was taken is told to its own node',
+    find: 'last?.nodeId !== asker.nodeId || !last.error',
+    replace: '!last || !last.error',
+  },
+  {
+    name: 'why a hold was taken is told to its own asker',
+    find: 'token === undefined ? sameAsker(last, asker) : token === last.token',
+    replace: 'token === undefined || token === last.token',
+  },
+  {
+    name: 'why a hold was taken is told of that hold',
+    find: 'token === undefined ? sameAsker(last, asker) : token === last.token',
+    replace: 'sameAsker(last, asker)',
+  },
+  {
+    name: 'a reported failure is not told as force',
+    find: ' || !last.error.startsWith(BY_FORCE)',
+    replace: '',
+  },
+  {
     name: 'a fatal failure is not served on',
     find: 'command.fatal\n      ? failFatally(step, key, hold, command.error)',
     replace: 'command.fatal && false\n      ? failFatally(step, key, hold, command.error)',
   },
   {
     name: 'the last release is remembered',
-    find: 'step.putKey({ ...step.key(command.type), lastRelease });',
-    replace: '',
+    find: 'fatal: command.fatal,\n    nextHolder,\n  };\n  step.putKey({ ...step.key(command.type), lastRelease });',
+    replace: 'fatal: command.fatal,\n    nextHolder,\n  };\n  void lastRelease;',
   },
   {
     name: 'a success applies the reference rule',

@@ -67,6 +67,15 @@ export class HistoryObserver {
       }
       case 'forget':
         return forget(this.history.key(command.type), command.upTo);
+      case 'force-release': {
+        const key = this.history.key(command.type);
+        const { holder } = key;
+        this.follow(step);
+        if (result.kind !== 'released') return;
+        const error = `released by force: ${command.reason}`;
+        key.lastRelease = { ...holder!, success: false, error, fatal: false, revision, answer: result };
+        return;
+      }
       case 'expire-hold': {
         const { holder } = this.history.key(command.type);
         const due = holder?.token === command.token && holder.renewed === command.renewed;

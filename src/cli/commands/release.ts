@@ -42,7 +42,11 @@ export function releaseCommand(): Command {
   )
     .option('--force', 'whoever holds it is not asked, and may still be working (required)')
     .option('--yes', 'do not ask for confirmation; needed where nobody can be asked')
-    .option('--reason <text>', 'told to whoever follows the events, and logged', 'released by hand')
+    .option(
+      '--reason <text>',
+      'told to the holder and to whoever follows the events, and logged',
+      'released by hand',
+    )
     .option('--token <number>', 'only the hold with this token', integer(1, Number.MAX_SAFE_INTEGER))
     .action(release);
 }

@@ -102,7 +102,8 @@ function documentOf(result: CommandResult, exitCode: number): object {
     return { status, exit_code: exitCode, done_by, completed_at, message };
   }
   const { token, ending } = result;
-  return { status, exit_code: exitCode, token, error: ending.error };
+  const reason = status === 'lost' ? result.why : undefined;
+  return { status, exit_code: exitCode, token, error: ending.error, reason };
 }
 
 /** Standard output belongs to the command. */
@@ -110,7 +111,9 @@ function say(result: CommandResult, key: string): void {
   if (result.status === 'skipped') note(`Skipped ${key}: ${doneBy(result)}`);
   if (result.status === 'failed') note(`${key} failed: ${result.ending.error}`);
   if (result.status === 'lost')
-    note(`The hold on ${key} was lost and the command stopped: its result must not be used.`);
+    note(
+      `The hold on ${key} was lost and the command stopped: its result must not be used. Why: ${result.why}.`,
+    );
 }
 
 function doneBy({ nodeId, completedAt, message }: CommandResult & { status: 'skipped' }): string {

@@ -29,8 +29,14 @@ class CommandFailed extends Error {
   override readonly name = 'CommandFailed';
 }
 
+interface Ran {
+  readonly token: number;
+  readonly ending: Ending;
+}
+
 export type CommandResult =
-  | { readonly status: 'executed' | 'failed' | 'lost'; readonly token: number; readonly ending: Ending }
+  | ({ readonly status: 'executed' | 'failed' } & Ran)
+  | ({ readonly status: 'lost'; readonly why: string } & Ran)
   | {
       readonly status: 'skipped';
       readonly nodeId?: string;
@@ -44,7 +50,7 @@ export class CommandRun {
   private readonly clock = new SystemClock();
   private readonly client: LockClient;
   private readonly wait: LockWait;
-  private ran: { readonly token: number; readonly ending: Ending } | undefined;
+  private ran: Ran | undefined;
 
   constructor(
     private readonly options: CommandRunOptions,
@@ -72,7 +78,8 @@ export class CommandRun {
       });
       return result.status === 'executed' ? { status: 'executed', ...this.ran! } : await this.skipped(result);
     } catch (error) {
-      if (error instanceof WaitTimeoutError) throw await this.wait.notGrantedWithin(options.waitMs ?? 0);
+      if (error instanceof WaitTimeoutError)
+        throw await this.wait.notGrantedWithin(options.waitMs ?? 0, error.cause);
       return this.afterError(error);
     } finally {
       this.wait.over();
@@ -124,7 +131,7 @@ export class CommandRun {
   private afterError(error: unknown): CommandResult {
     const { ran } = this;
     if (!ran) throw error;
-    if (error instanceof HoldLostError) return { status: 'lost', ...ran };
+    if (error instanceof HoldLostError) return { status: 'lost', why: error.why, ...ran };
     if (error instanceof CommandFailed) return { status: 'failed', ...ran };
     throw error;
   }

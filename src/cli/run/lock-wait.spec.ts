@@ -89,6 +89,16 @@ describe('a wait that is over', () => {
     expect(await wait.notGrantedWithin(waitMs)).toMatchObject({ code: 'WAIT_TIMEOUT', message });
   });
 
+  it('has the trouble with the server as its cause, and does not ask that server for more', async () => {
+    const { client, wait } = scene(async () => QUEUED);
+    const cause = new Error('the store is away');
+    expect(await wait.notGrantedWithin(500, cause)).toMatchObject({
+      message: 'update site was not granted within 500 ms.',
+      cause,
+    });
+    expect(client.status).not.toHaveBeenCalled();
+  });
+
   it('is over within a second though nobody tells who holds it', async () => {
     const { clock, wait } = scene(() => new Promise(() => undefined));
     wait.over();

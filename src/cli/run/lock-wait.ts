@@ -5,7 +5,7 @@ import { soon } from './soon.js';
 /** Shorter waits need no word. */
 const WORD_AFTER_MS = 1000;
 
-/** `--wait` is over. */
+/** `--wait` is over. Its cause is the trouble that kept the lock from being asked for, if there was any. */
 export class NotGranted extends Error {
   override readonly name = 'NotGranted';
   readonly code = 'WAIT_TIMEOUT';
@@ -31,7 +31,10 @@ export class LockWait {
     this.cancelWord();
   }
 
-  async notGrantedWithin(waitMs: number): Promise<NotGranted> {
+  /** Who holds the lock is not asked of a server that cannot tell. */
+  async notGrantedWithin(waitMs: number, trouble?: unknown): Promise<NotGranted> {
+    if (trouble !== undefined)
+      return new NotGranted(`${this.key} was not granted within ${waitMs} ms.`, { cause: trouble });
     const status = await this.look();
     const held = status && heldBy(status);
     if (waitMs === 0)

@@ -66,7 +66,9 @@ export class BatchRequestDto {
 }
 
 export class ForceReleaseDto extends KeyDto {
-  @ApiProperty({ description: 'Why; it is told to whoever follows /events, and logged.' })
+  @ApiProperty({
+    description: 'Why; it is told to the holder that loses it and to whoever follows /events, and logged.',
+  })
   @IsString()
   @Length(1, 1000)
   readonly reason!: string;
