@@ -99,8 +99,8 @@ export class HttpConnection {
     const { keepsAlive, keepAliveMs = KEPT_IDLE_MS } = reader.head!;
     this.listener = undefined;
     this.reader = undefined;
-    if (keepsAlive && isExact) {
-      const keptMs = Math.min(keepAliveMs, LONGEST_IDLE_MS) - MARGIN_MS;
+    const keptMs = Math.min(keepAliveMs, LONGEST_IDLE_MS) - MARGIN_MS;
+    if (keepsAlive && isExact && keptMs > 0) {
       this.freshUntilMs = this.clock.monotonicMs() + keptMs;
       this.socket.unref();
       this.owner.freed(this);
