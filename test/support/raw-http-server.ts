@@ -16,13 +16,19 @@ export interface RawRequest {
 export class RawHttpServer {
   readonly peers: RawPeer[] = [];
   readonly requests: RawRequest[] = [];
+  /** Before anything was asked. */
+  onConnection: (peer: RawPeer) => unknown = () => {};
 
   private constructor(
     private readonly server: Server,
     readonly port: number,
     readonly onRequest: OnRequest,
   ) {
-    server.on('connection', (socket) => this.peers.push(new RawPeer(socket, this)));
+    server.on('connection', (socket) => {
+      const peer = new RawPeer(socket, this);
+      this.peers.push(peer);
+      this.onConnection(peer);
+    });
   }
 
   static async start(onRequest: OnRequest, host = '127.0.0.1'): Promise<RawHttpServer> {
