@@ -23,8 +23,11 @@ export class NotHttpError extends Error {
 }
 
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-5]\d\d)(?: |$)/;
-const LENGTH = /^\d{1,15}$/;
+const LENGTH = /^[ \t]*(\d{1,15})[ \t]*$/;
+const CHUNKED = /^[ \t]*chunked[ \t]*$/i;
 const TIMEOUT = /(?:^|[ ,])timeout=(\d{1,7})(?:$|[ ,])/i;
+const CARRIAGE_RETURN = 0x0d;
+const SPACE = 0x20;
 
 /** Of the text up to the empty line. Throws a `NotHttpError`. */
 export function readAnswerHead(text: string): AnswerHead {
@@ -35,12 +38,12 @@ export function readAnswerHead(text: string): AnswerHead {
   let retryAfter: string | undefined;
   let contentLength: number | undefined;
   let isChunked = false;
-  let keepsAlive = statusLine[1] === '1';
+  let connection = '';
   let keepAliveMs: number | undefined;
   for (let start = firstEnd + 2; start < text.length;) {
     const end = lineEnd(text, start);
     const colon = text.indexOf(':', start);
-    if (colon <= start || colon > end) throw new NotHttpError('a header has no name');
+    if (colon > end || !isName(text, start, colon)) throw new NotHttpError('a header has no name');
     switch (text.slice(start, colon).toLowerCase()) {
       case 'content-type':
         contentType = text.slice(colon + 1, end).trim();
@@ -49,47 +52,50 @@ export function readAnswerHead(text: string): AnswerHead {
         retryAfter = text.slice(colon + 1, end).trim();
         break;
       case 'content-length':
-        contentLength = lengthOf(text.slice(colon + 1, end).trim(), contentLength);
+        contentLength = lengthOf(text.slice(colon + 1, end), contentLength);
         break;
       case 'transfer-encoding':
-        if (
-          text
-            .slice(colon + 1, end)
-            .trim()
-            .toLowerCase() !== 'chunked' ||
-          isChunked
-        )
+        if (isChunked || !CHUNKED.test(text.slice(colon + 1, end)))
           throw new NotHttpError('its transfer encoding is not known');
         isChunked = true;
         break;
       case 'connection':
-        keepsAlive = keepsAliveBy(text.slice(colon + 1, end).toLowerCase(), keepsAlive);
+        connection += text.slice(colon + 1, end).toLowerCase();
         break;
       case 'keep-alive':
         keepAliveMs = keepAliveOf(text.slice(colon + 1, end));
     }
     start = end + 2;
   }
+  if (isChunked && contentLength !== undefined) throw new NotHttpError('it says its length in two ways');
   const status = Number(statusLine[2]);
+  const keepsAlive = keepsAliveBy(connection, statusLine[1] === '1');
   return { status, contentType, retryAfter, contentLength, isChunked, keepsAlive, keepAliveMs };
 }
 
+/** What one reader takes for a line and another for a part of one hides a header from one of them. */
 function lineEnd(text: string, start: number): number {
-  const end = text.indexOf('\r\n', start);
-  return end < 0 ? text.length : end;
+  const lineFeed = text.indexOf('\n', start);
+  if (lineFeed < 0) return text.length;
+  if (text.charCodeAt(lineFeed - 1) === CARRIAGE_RETURN) return lineFeed - 1;
+  throw new NotHttpError('a line of its head has no proper end');
+}
+
+/** Spaces before it make it a part of the line above, for some; spaces after it another name. */
+function isName(text: string, start: number, end: number): boolean {
+  return end > start && text.charCodeAt(start) > SPACE && text.charCodeAt(end - 1) > SPACE;
 }
 
 /** Two lengths that differ are two answers to somebody else on the way. */
 function lengthOf(value: string, before: number | undefined): number {
-  const length = Number(value);
-  if (!LENGTH.test(value) || (before !== undefined && before !== length))
-    throw new NotHttpError('its length is not a number');
-  return length;
+  const length = Number(LENGTH.exec(value)?.[1]);
+  // NaN is not even equal to itself.
+  if (length === (before ?? length)) return length;
+  throw new NotHttpError('its length is not a number');
 }
 
 function keepsAliveBy(connection: string, otherwise: boolean): boolean {
-  if (connection.includes('close')) return false;
-  return otherwise || connection.includes('keep-alive');
+  return !connection.includes('close') && (otherwise || connection.includes('keep-alive'));
 }
 
 function keepAliveOf(value: string): number | undefined {

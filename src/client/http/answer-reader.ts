@@ -20,6 +20,7 @@ const MAX_HEAD_BYTES = 64 * 1024;
 const USUAL_HEAD_BYTES = 1024;
 
 const END_OF_HEAD = '\r\n\r\n';
+const BEGINNING = 'HTTP/1.';
 
 /**
  * One answer, read from the bytes of a connection. Promises: what it passes on is what the answer's own length or chunks say,
@@ -51,8 +52,10 @@ export class AnswerReader {
   private takeHead(bytes: Buffer): number {
     for (let at = 0; ;) {
       const end = endOfHead(bytes, at);
+      if ((end < 0 ? bytes.length : end) - at > MAX_HEAD_BYTES)
+        throw new NotHttpError('its head does not end');
       if (end < 0) {
-        if (bytes.length - at > MAX_HEAD_BYTES) throw new NotHttpError('its head does not end');
+        if (!mayBegin(bytes, at)) throw new NotHttpError('it does not begin with a status');
         // A copy: the memory is used for what comes next.
         this.begun = Buffer.from(bytes.subarray(at));
         return -1;
@@ -87,6 +90,11 @@ export class AnswerReader {
 function endOfHead(bytes: Buffer, at: number): number {
   const usual = bytes.toString('latin1', at, at + USUAL_HEAD_BYTES).indexOf(END_OF_HEAD);
   return usual < 0 ? bytes.indexOf(END_OF_HEAD, at, 'latin1') : at + usual;
+}
+
+/** Whoever speaks something else may wait for our next word, and say no more. */
+function mayBegin(bytes: Buffer, at: number): boolean {
+  return BEGINNING.startsWith(bytes.toString('latin1', at, at + BEGINNING.length));
 }
 
 function minus(end: number, already: number): number {

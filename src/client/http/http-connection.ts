@@ -30,7 +30,10 @@ export class HttpConnection {
   private readonly socket: Socket;
   private listener: AnswerListener | undefined;
   private reader: AnswerReader | undefined;
+  /** Not written before it is open: where TLS fails, a write that waits would fail in its place, and say less. */
+  private first: { readonly request: string; readonly encoding: BufferEncoding } | undefined;
   private freshUntilMs = 0;
+  private isOpen = false;
   private isGone = false;
   private readonly cancelTimer: CancelTimer;
 
@@ -52,7 +55,7 @@ export class HttpConnection {
       this.fail(new Error(`no connection within ${CONNECT_WITHIN_MS} ms`)),
     );
     this.socket = open(url, onread)
-      .once(url.protocol === 'https:' ? 'secureConnect' : 'connect', this.cancelTimer)
+      .once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => this.opened())
       .on('error', (cause) => this.fail(cause))
       .on('end', () => this.ended())
       .on('close', () => this.fail(new Error('the connection was closed')));
@@ -68,7 +71,8 @@ export class HttpConnection {
     this.listener = listener;
     this.reader = new AnswerReader(listener);
     this.socket.ref();
-    this.socket.write(request, encoding);
+    if (this.isOpen) this.socket.write(request, encoding);
+    else this.first = { request, encoding };
   }
 
   /** Whoever asked wants no answer any more. What has been asked since by others is none of its business. */
@@ -80,6 +84,13 @@ export class HttpConnection {
 
   destroy(): void {
     this.fail(new Error('the client has closed the connection'));
+  }
+
+  private opened(): void {
+    this.isOpen = true;
+    this.cancelTimer();
+    if (this.first) this.socket.write(this.first.request, this.first.encoding);
+    this.first = undefined;
   }
 
   private take(bytes: Buffer): void {
@@ -99,8 +110,8 @@ export class HttpConnection {
     const { keepsAlive, keepAliveMs = KEPT_IDLE_MS } = reader.head!;
     this.listener = undefined;
     this.reader = undefined;
-    if (keepsAlive && isExact) {
-      const keptMs = Math.min(keepAliveMs, LONGEST_IDLE_MS) - MARGIN_MS;
+    const keptMs = Math.min(keepAliveMs, LONGEST_IDLE_MS) - MARGIN_MS;
+    if (keepsAlive && isExact && keptMs > 0) {
       this.freshUntilMs = this.clock.monotonicMs() + keptMs;
       this.socket.unref();
       this.owner.freed(this);

@@ -51,8 +51,11 @@ export class HttpPool implements ConnectionOwner {
     const { text, isAscii } = textOf(request, this.head);
     const encoding = isAscii ? 'latin1' : 'utf8';
     const underWay: UnderWay = { text, encoding, listener, connection: undefined };
-    if (this.isClosed) queueMicrotask(() => listener.onError(new Error('the client is closed')));
-    else this.start(underWay);
+    if (!this.isClosed) this.start(underWay);
+    else {
+      this.waiting.add(underWay);
+      queueMicrotask(() => this.close());
+    }
     return () => this.abandon(underWay);
   }
 
@@ -60,8 +63,8 @@ export class HttpPool implements ConnectionOwner {
   close(): void {
     this.isClosed = true;
     for (const connection of [...this.connections]) connection.destroy();
-    for (const { listener } of this.waiting) listener.onError(new Error('the client is closed'));
-    this.waiting.clear();
+    for (const underWay of [...this.waiting])
+      if (this.waiting.delete(underWay)) underWay.listener.onError(new Error('the client is closed'));
   }
 
   freed(connection: HttpConnection): void {
@@ -94,10 +97,11 @@ export class HttpPool implements ConnectionOwner {
 
   /** The one that was used last; those that were not used for longer are not fresh either. */
   private freshest(): HttpConnection | undefined {
-    const connection = this.idle.pop();
-    if (!connection || connection.isFresh) return connection;
-    connection.destroy();
-    return this.freshest();
+    for (;;) {
+      const connection = this.idle.pop();
+      if (!connection || connection.isFresh) return connection;
+      connection.destroy();
+    }
   }
 
   private another(): HttpConnection | undefined {
