@@ -1,8 +1,9 @@
+import { type Readable } from 'node:stream';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
-import { type Dispatcher, request } from 'undici';
 import { type Clock, HoldfastError, ProtocolError, SystemClock, UnavailableError } from '../client/index.js';
 import { isRecord, type Json } from '../client/reply.js';
 import { heartbeatIn, Silence } from '../client/silence.js';
+import { answerStream } from './answer-stream.js';
 import { hasLocks } from './lock-row.js';
 
 /** The default of servers, some of which do not tell theirs. */
@@ -32,7 +33,7 @@ export async function* followEvents(
   let isHoldfast = false;
   for (;;) {
     try {
-      for await (const event of eventsIn(await connect(urls), clock)) {
+      for await (const event of eventsIn(await connect(urls, clock), clock)) {
         isHoldfast ||= event.name === 'snapshot';
         if (!isHoldfast) throw notHoldfast(urls, undefined);
         yield event;
@@ -46,16 +47,16 @@ export async function* followEvents(
   }
 }
 
-async function connect(urls: readonly string[]): Promise<Dispatcher.ResponseData['body']> {
+async function connect(urls: readonly string[], clock: Clock): Promise<Readable> {
   const attempts = [];
   for (const url of urls) {
     try {
-      const target = `${url.replace(/\/+$/, '')}/events`;
-      const response = await request(target, { headersTimeout: SNAPSHOT_WITHIN_MS, bodyTimeout: 0 });
-      const type = String(response.headers['content-type']);
-      if (response.statusCode === 200 && type.startsWith('text/event-stream')) return response.body;
-      response.body.on('error', () => undefined).destroy();
-      attempts.push({ url, ms: 0, cause: new Error(`answered ${response.statusCode}, ${type}`) });
+      const target = new URL(`${url.replace(/\/+$/, '')}/events`);
+      const { head, body } = await answerStream(target, clock, SNAPSHOT_WITHIN_MS);
+      const { status, contentType } = head;
+      if (status === 200 && contentType.startsWith('text/event-stream')) return body;
+      body.on('error', () => undefined).destroy();
+      attempts.push({ url, ms: 0, cause: new Error(`answered ${status}, ${contentType}`) });
     } catch (cause) {
       attempts.push({ url, ms: 0, cause });
     }
@@ -67,7 +68,7 @@ function notHoldfast(urls: readonly string[], cause: unknown): ProtocolError {
   return new ProtocolError(`What answers at ${urls.join(', ')} is not Holdfast.`, { cause });
 }
 
-async function* eventsIn(body: Dispatcher.ResponseData['body'], clock: Clock): AsyncGenerator<FeedEvent> {
+async function* eventsIn(body: Readable, clock: Clock): AsyncGenerator<FeedEvent> {
   const silence = new Silence(clock, SNAPSHOT_WITHIN_MS, () =>
     body.destroy(new Error('nothing was heard for too long')),
   );
@@ -81,10 +82,7 @@ async function* eventsIn(body: Dispatcher.ResponseData['body'], clock: Clock): A
   }
 }
 
-async function* messagesIn(
-  body: Dispatcher.ResponseData['body'],
-  onHeard: () => void,
-): AsyncGenerator<FeedEvent> {
+async function* messagesIn(body: Readable, onHeard: () => void): AsyncGenerator<FeedEvent> {
   const messages: EventSourceMessage[] = [];
   const parser = createParser({ onEvent: (message) => void messages.push(message) });
   const decoder = new TextDecoder();
