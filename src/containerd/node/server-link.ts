@@ -87,6 +87,11 @@ export class ServerLink {
     }
   }
 
+  /** Of a call that went past `call`. */
+  noticed(error: unknown): void {
+    if (isUnreachable(error)) this.goDown(error);
+  }
+
   async close(): Promise<void> {
     this.closed.abort();
     await this.trying;
