@@ -1,7 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Ctr } from '../support/containerd/containerd-server.js';
 import { Cluster, type Node, type PushedImage } from '../support/containerd/cluster.js';
+import { digestOf } from '../support/registry/image.js';
 
 /** containerd has one write transaction: whoever is kept waiting inside it keeps all other writes of the node waiting. */
 
@@ -22,59 +24,60 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => cluster?.destroy());
 
-let image: PushedImage;
-let layer: string;
-let pull: Ctr;
+afterEach(() => cluster.server.signal('SIGCONT'));
 
-/** The node is in the middle of a layer, under its lock. */
-beforeEach(async () => {
-  image = await cluster.push([LAYER_BYTES]);
-  layer = image.image.layers[0]!.digest;
-  cluster.link.bytesPerSecond = 2 * MB;
-  const before = cluster.link.bytes;
-  pull = node.containerd.fetch(image);
-  await cluster.untilDownloaded(MB);
-  expect(await cluster.holderOf(layer)).toBe(node.name);
-  untilAllCame = async () => {
-    cluster.link.bytesPerSecond = Infinity;
-    while (cluster.link.bytes < before + LAYER_BYTES) await delay(20);
-  };
-}, 30_000);
-afterEach(async () => {
-  cluster.server.signal('SIGCONT');
-  cluster.link.bytesPerSecond = Infinity;
-  await pull.kill();
-});
-
-let untilAllCame: () => Promise<void>;
-
-/** Writes of other kinds, again and again, while the pull is held up. None may take longer than it needs. */
-async function expectOtherWritesToGoOn(): Promise<void> {
-  const { containerd } = node;
-  const name = `beside-${image.name}`;
-  const until = Date.now() + HELD_UP_MS;
-  const writes = [
-    ['namespaces', 'create', name],
-    ['leases', 'create', '--id', name],
-  ];
-  while (Date.now() < until) {
-    const write = writes.shift() ?? ['namespaces', 'label', name, `at=${Date.now()}`];
-    const before = Date.now();
-    await containerd.ctr(...write);
-    expect(Date.now() - before, write.join(' ')).toBeLessThan(PROMPTLY_MS);
-    expect(pull.isRunning).toBe(true);
-    await delay(200);
-  }
-}
-
-async function expectThePullToEndWell(): Promise<void> {
-  await pull.succeeded();
-  expect(await node.containerd.isComplete(image)).toBe(true);
-  expect(await cluster.references(layer)).toEqual([node.name]);
-  expect(cluster.blobs()).toContain(layer);
+/** A write of another kind. */
+async function expectToBePrompt(...write: readonly string[]): Promise<void> {
+  const before = Date.now();
+  await node.containerd.ctr(...write);
+  expect(Date.now() - before, write.join(' ')).toBeLessThan(PROMPTLY_MS);
 }
 
 describe('the last byte of a layer has come', () => {
+  let image: PushedImage;
+  let layer: string;
+  let pull: Ctr;
+  let untilAllCame: () => Promise<void>;
+
+  /** The node is in the middle of a layer, under its lock. */
+  beforeEach(async () => {
+    image = await cluster.push([LAYER_BYTES]);
+    layer = image.image.layers[0]!.digest;
+    cluster.link.bytesPerSecond = 2 * MB;
+    const before = cluster.link.bytes;
+    pull = node.containerd.fetch(image);
+    await cluster.untilDownloaded(MB);
+    expect(await cluster.holderOf(layer)).toBe(node.name);
+    untilAllCame = async () => {
+      cluster.link.bytesPerSecond = Infinity;
+      while (cluster.link.bytes < before + LAYER_BYTES) await delay(20);
+    };
+  }, 30_000);
+  afterEach(async () => {
+    cluster.link.bytesPerSecond = Infinity;
+    await pull.kill();
+  });
+
+  /** Again and again while the pull is held up. */
+  async function expectOtherWritesToGoOn(): Promise<void> {
+    const name = `beside-${image.name}`;
+    const until = Date.now() + HELD_UP_MS;
+    await expectToBePrompt('namespaces', 'create', name);
+    await expectToBePrompt('leases', 'create', '--id', name);
+    while (Date.now() < until) {
+      await expectToBePrompt('namespaces', 'label', name, `at=${Date.now()}`);
+      expect(pull.isRunning).toBe(true);
+      await delay(200);
+    }
+  }
+
+  async function expectThePullToEndWell(): Promise<void> {
+    await pull.succeeded();
+    expect(await node.containerd.isComplete(image)).toBe(true);
+    expect(await cluster.references(layer)).toEqual([node.name]);
+    expect(cluster.blobs()).toContain(layer);
+  }
+
   it('and the server hangs: containerd goes on with its other writes', async () => {
     cluster.server.signal('SIGSTOP');
     await untilAllCame();
@@ -92,5 +95,22 @@ describe('the last byte of a layer has come', () => {
     await expectOtherWritesToGoOn();
     await server.post('/unlock', { ...key, success: true });
     await expectThePullToEndWell();
+  });
+});
+
+describe('a blob whose ref names no digest', () => {
+  it('is ingested although the server hangs, which keeps no other write waiting, and is counted later', async () => {
+    const { containerd } = node;
+    const bytes = randomBytes(MB);
+    cluster.server.signal('SIGSTOP');
+    const ingested = containerd.feed(bytes, 'content', 'ingest', 'by-hand');
+    for (let n = 0; n < 5; n++) {
+      await expectToBePrompt('leases', 'create', '--id', `beside-${n}`);
+      await delay(200);
+    }
+    await ingested;
+    cluster.server.signal('SIGCONT');
+    await expect.poll(() => cluster.references(digestOf(bytes)), { timeout: 10_000 }).toEqual([node.name]);
+    expect(await containerd.ctr('content', 'ls', '-q')).toContain(digestOf(bytes));
   });
 });
