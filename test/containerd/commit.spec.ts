@@ -66,8 +66,8 @@ function thaw(): void {
 }
 
 /** What came of it, within the time that containerd may be kept. */
-const promptly = <T>(task: Promise<T>): Promise<T | 'is kept waiting'> =>
-  Promise.race([task, delay(PROMPTLY_MS, 'is kept waiting' as const)]);
+const promptly = <T>(task: Promise<T>, ms = PROMPTLY_MS): Promise<T | 'is kept waiting'> =>
+  Promise.race([task, delay(ms, 'is kept waiting' as const)]);
 
 const done = () => expect.objectContaining({ digest, offset: bytes.length });
 const failing = (code: number) => expect.objectContaining({ code });
@@ -204,6 +204,20 @@ describe('a commit that names what another node is deleting', () => {
       await expectToBeCounted();
     },
   );
+});
+
+describe('a delete', () => {
+  it('fails soon while the server hangs, and is done later', async () => {
+    await serve();
+    await node.store(bytes);
+    hang();
+    const refused = node.client.delete(digest).catch((error: unknown) => error);
+    expect(await promptly(refused, 5000)).toEqual(failing(CODE.unavailable));
+    await expect(node.client.info(digest)).rejects.toEqual(failing(CODE.notFound));
+    expect(await node.client.list()).toMatchObject([{ digest }]);
+    thaw();
+    await expect.poll(() => node.client.list(), { timeout: 10_000 }).toEqual([]);
+  });
 });
 
 describe('an abort', () => {

@@ -76,6 +76,13 @@ export const containerdMutants = [
     tests: [FLIGHT_SPEC],
   },
   {
+    name: 'a delete that is not waited for goes on only when containerd is told that the blob is not there',
+    file: BLOBS,
+    find: ' || this.records.used(digest)) return given;',
+    replace: ') return given;',
+    tests: [BLOBS_SPEC],
+  },
+  {
     name: 'an abort does not wait until the server knows of it',
     file: FLIGHTS,
     find: 'if (stream) await isPrompt(this.clock, stream.close());',

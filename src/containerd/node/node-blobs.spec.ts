@@ -164,6 +164,36 @@ describe('a blob that is given up', () => {
     expect(released).toEqual([ONE]);
   });
 
+  it('keeps containerd waiting for three seconds, and goes afterwards', async () => {
+    await bring(ONE);
+    const gate = newGate();
+    onDelete = () => gate.pass().then(() => true);
+    const given = expect(blobs.giveUp(ONE)).rejects.toThrow('is left later');
+    await gate.reached;
+    expect(() => blobs.used(ONE)).toThrow('not found');
+    await clock.advance(3000);
+    await given;
+    expect(blobs.listed()).toMatchObject([{ digest: ONE }]);
+    gate.open();
+    await expect.poll(() => records.all()).toEqual([]);
+  });
+
+  it('keeps containerd waiting as long as it may still be told that it is there', async () => {
+    await bring(ONE);
+    const gate = newGate();
+    onCounted = () => gate.pass();
+    const told = blobs.reconcile();
+    await gate.reached;
+    let isOver = false;
+    const given = blobs.giveUp(ONE).then(() => (isOver = true));
+    await clock.advance(60_000);
+    expect(blobs.used(ONE)).toMatchObject({ digest: ONE });
+    expect(isOver).toBe(false);
+    gate.open();
+    await Promise.all([told, given]);
+    expect(records.all()).toEqual([]);
+  });
+
   it('while a write relies on it stays if that is committed', async () => {
     await bring(ONE);
     await blobs.claim(ONE);

@@ -1,30 +1,23 @@
-import { type Clock, HoldfastError, SystemClock } from '../../client/index.js';
-import { ContentError, type ContentNode } from '../../content/index.js';
+import { type Clock, SystemClock } from '../../client/index.js';
+import { type ContentNode } from '../../content/index.js';
 import { CODE, notFound, RpcError } from '../grpc/rpc-error.js';
 import { Claims } from './claims.js';
 import { Counting } from './counting.js';
 import { type Markers } from './markers.js';
 import { type NodeRecord, type NodeRecords } from './node-records.js';
 import { isPrompt } from './promptly.js';
+import { FATE, removeBytes } from './remove-bytes.js';
 import { isUnreachable, type ServerLink } from './server-link.js';
 import { Turns } from './turns.js';
 
-/** containerd collects garbage under a lock that its pulls need: a blob another node is busy with is left for the next time. */
-const DELETE_WAIT_MS = 1000;
+/** For the wait for another node that is busy with the blob, the server's answers and the disk's. Who needs longer has a server that hangs. */
+const GIVE_UP_MS = 3000;
 
 /** How many records are told to the server at once after it was away. */
 const TELLERS = 8;
 
 /** As long as containerd keeps what a pull has begun; it aborts that itself then, unless its node is gone for good. */
 const INGEST_LEFT_AFTER_MS = 24 * 60 * 60 * 1000;
-
-/** Of bytes that one user less has. */
-const FATE = {
-  gone: 'are gone already',
-  removed: 'are removed',
-  used: 'stay, others use them',
-  busy: 'are another node’s just now: it is asked for again',
-} as const;
 
 export interface NodeBlobsParts {
   readonly node: ContentNode;
@@ -144,11 +137,17 @@ export class NodeBlobs {
     return this.counting.mayProceed(error);
   }
 
-  /** containerd has given it up. Throws UNAVAILABLE, and keeps everything, where the server cannot be asked. */
+  /**
+   * containerd has given it up. Throws UNAVAILABLE where the server cannot be asked, or takes too long; the blob stays listed then, and
+   * containerd asks again. What takes too long goes on only if the blob is not there for containerd any more.
+   */
   async giveUp(digest: string): Promise<void> {
     const record = this.records.get(digest);
     if (!record || record.state === 'claimed') throw notFound(digest);
-    await this.turns.run(digest, () => this.giveUpNow(digest));
+    const given = this.turns.run(digest, () => this.giveUpNow(digest));
+    if ((await isPrompt(this.clock, given, GIVE_UP_MS)) || this.records.used(digest)) return given;
+    given.catch((error: Error) => this.parts.log(`${digest} is to be left later: ${error.message}`));
+    throw new RpcError(CODE.unavailable, `Holdfast has not answered in time: ${digest} is left later.`);
   }
 
   /** After the server was away, and at the start: it is told all that this node uses, and what was left is brought to an end. */
@@ -234,21 +233,8 @@ export class NodeBlobs {
     if (record.state !== 'leaving') await this.records.putIfPossible({ ...record, state: 'leaving' });
     await this.parts.link.call(() => this.node.release(digest));
     await this.parts.markers.clear(digest);
-    const bytes = await this.parts.link.call(() => this.removeBytes(digest));
+    const bytes = await this.parts.link.call(() => removeBytes(this.node, digest));
     if (bytes !== 'busy') await this.records.remove(digest);
     this.parts.log(`${digest} is not used by this node any more; its bytes ${FATE[bytes]}.`);
-  }
-
-  private async removeBytes(digest: string): Promise<keyof typeof FATE> {
-    if (!(await this.node.store.info(digest))) return 'gone';
-    try {
-      await this.node.delete(digest, { waitMs: DELETE_WAIT_MS });
-      return 'removed';
-    } catch (error) {
-      if (error instanceof ContentError && error.code === 'IN_USE') return 'used';
-      if (error instanceof ContentError && error.code === 'STALE') return 'busy';
-      if (error instanceof HoldfastError && error.code === 'WAIT_TIMEOUT') return 'busy';
-      throw error;
-    }
   }
 }

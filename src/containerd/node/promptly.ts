@@ -8,9 +8,9 @@ import { type Clock } from '../../client/index.js';
 export const PROMPT_MS = 1000;
 
 /** Whether it is over in time, however it ends. */
-export function isPrompt(clock: Clock, task: Promise<unknown>): Promise<boolean> {
+export function isPrompt(clock: Clock, task: Promise<unknown>, withinMs = PROMPT_MS): Promise<boolean> {
   return new Promise((resolve) => {
-    const cancel = clock.after(PROMPT_MS, () => resolve(false), true);
+    const cancel = clock.after(withinMs, () => resolve(false), true);
     const over = () => {
       cancel();
       resolve(true);
