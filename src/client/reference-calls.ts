@@ -16,9 +16,12 @@ export class ReferenceCalls {
     return readReferences(await this.caller.call('GET', path), { method: 'GET', path });
   }
 
-  /** Counts this client's node (or another) as a user of the resource. How many there are now. */
-  add(resourceId: string, nodeId = this.nodeId): Promise<number> {
-    return this.change('/refcounts/add', resourceId, nodeId);
+  /**
+   * Counts this client's node (or another) as a user of the resource. How many there are now. Rejects with the reason of the
+   * signal; then it is not known whether it was counted.
+   */
+  add(resourceId: string, nodeId = this.nodeId, signal?: AbortSignal): Promise<number> {
+    return this.change('/refcounts/add', resourceId, nodeId, signal);
   }
 
   /** This client's node (or another) does not use the resource any more. How many are left. */
@@ -26,9 +29,15 @@ export class ReferenceCalls {
     return this.change('/refcounts/release', resourceId, nodeId);
   }
 
-  private async change(path: string, resourceId: string, nodeId: string): Promise<number> {
+  private async change(
+    path: string,
+    resourceId: string,
+    nodeId: string,
+    signal?: AbortSignal,
+  ): Promise<number> {
     checkResource(resourceId);
     const body = JSON.stringify({ resource_id: resourceId, node_id: nodeId });
-    return readCount(await this.caller.call('POST', path, body), { method: 'POST', path, body });
+    const reply = await this.caller.call('POST', path, body, signal && { signal });
+    return readCount(reply, { method: 'POST', path, body });
   }
 }

@@ -104,8 +104,7 @@ export class ContentService implements ServiceCalls {
   /** What is not there is aborted: containerd's collection of garbage must not stop at it. */
   readonly abort = async ({ ref }: { ref: string }) => {
     if (ref === '') throw invalid('A ref is missing.');
-    await this.flights.get(ref)?.close();
-    await this.node.store.abort(this.node.nodeId, ref);
+    await this.flights.abort(ref);
     return {};
   };
 }

@@ -1,9 +1,12 @@
 import { ContentWriter, type ContentNode, type IngestStatus } from '../content/index.js';
-import { type Flight, PresentFlight, type Wish, WritingFlight } from './flight.js';
+import { type Clock, SystemClock } from '../client/index.js';
+import { type Flight, PresentFlight, type Wish } from './flight.js';
 import { type NodeBlobs } from './node/node-blobs.js';
+import { isPrompt } from './node/promptly.js';
 import { type ServerLink } from './node/server-link.js';
 import { CODE, RpcError } from './grpc/rpc-error.js';
 import { type WriteStream } from './write-stream.js';
+import { WritingFlight } from './writing-flight.js';
 
 /** The writes of this process. One stream a ref; of several refs with one digest the lock lets one through at a time. */
 export class Flights {
@@ -13,6 +16,7 @@ export class Flights {
     private readonly node: ContentNode,
     private readonly blobs: NodeBlobs,
     private readonly link: ServerLink,
+    private readonly clock: Clock = new SystemClock(),
   ) {}
 
   /** containerd tries again on UNAVAILABLE, until the stream before it is over. */
@@ -33,6 +37,16 @@ export class Flights {
     return [...this.streams.values()];
   }
 
+  /**
+   * Inside containerd's transaction, too. The bytes go; what the server is to be told of it may take longer than that, and until then the
+   * ref is not free.
+   */
+  async abort(ref: string): Promise<void> {
+    const stream = this.streams.get(ref);
+    if (stream) await isPrompt(this.clock, stream.close());
+    await this.node.store.abort(this.node.nodeId, ref);
+  }
+
   /** What an earlier stream has left of this very blob. */
   async left({ ref, digest, total = Infinity }: Wish): Promise<IngestStatus | undefined> {
     const status = await this.node.store.status(this.node.nodeId, ref);
@@ -44,21 +58,26 @@ export class Flights {
     const { digest } = wish;
     if (digest === undefined) return this.writing(await this.openLoose(wish), wish);
     await this.blobs.claim(digest);
+    let writing: WritingFlight | undefined;
     try {
       const writer = await this.openWriter(wish, digest, signal);
-      if (writer) return this.writing(writer, wish);
-      const present = await this.present(digest);
-      if (!present) throw new RpcError(CODE.unavailable, `${digest} was there a moment ago: try again.`);
-      return present;
+      writing = writer && this.writing(writer, wish);
+      await writing?.landIfWhole();
+      const flight = writing ?? (await this.present(digest));
+      if (flight) return flight;
+      throw new RpcError(CODE.unavailable, `${digest} was there a moment ago: try again.`);
     } catch (error) {
-      await this.blobs.unclaim(digest).catch(() => undefined);
+      await (writing ? writing.close() : this.blobs.unclaim(digest)).catch(() => undefined);
       throw error;
     }
   }
 
-  private writing(writer: ContentWriter, wish: Wish): Flight {
+  private writing(writer: ContentWriter, wish: Wish): WritingFlight {
     const withoutLock = {
-      find: (digest: string) => this.find(digest),
+      find: (digest: string, why: unknown) => {
+        this.link.noticed(why);
+        return this.find(digest);
+      },
       open: (again: Wish) => this.openLoose(again),
     };
     return new WritingFlight(writer, wish, this.blobs, withoutLock);
@@ -66,7 +85,7 @@ export class Flights {
 
   private async present(digest: string): Promise<Flight | undefined> {
     const info = await this.node.store.info(digest);
-    return info && new PresentFlight(digest, info.size, this.blobs);
+    return info && new PresentFlight(digest, info.size, this.blobs, 'was there already');
   }
 
   /** Counted or marked first, then looked for. */
@@ -91,13 +110,18 @@ export class Flights {
     }
   }
 
-  /** Without a lock: this node is counted, or marks the blob, before the bytes get their name. */
+  /**
+   * Without a lock: this node is counted, or marks the blob, before the bytes get their name. What has no name before COMMIT gets it inside
+   * containerd's transaction, and is counted promptly or later.
+   */
   private async openLoose(wish: Wish): Promise<ContentWriter> {
     const { store, nodeId } = this.node;
     const ingest = await store.begin({ ...wish, nodeId, token: 0 });
     const publish = async () => {
       await ingest.finish();
-      await this.blobs.count(ingest.digest);
+      await (wish.digest === undefined
+        ? this.blobs.countPromptly(ingest.digest)
+        : this.blobs.count(ingest.digest));
       await store.publish(ingest, false, async () => undefined);
     };
     return new ContentWriter(ingest, { publish, fail: async () => undefined }, undefined, undefined);

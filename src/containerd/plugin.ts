@@ -9,7 +9,7 @@ import { NodeBlobs } from './node/node-blobs.js';
 import { NodeRecords } from './node/node-records.js';
 import { ServerLink } from './node/server-link.js';
 import { ContentServer } from './wire/content-server.js';
-import { clearSocket } from './wire/unix-socket.js';
+import { assertUnserved } from './wire/unix-socket.js';
 
 export interface PluginOptions {
   /** The unix socket to serve containerd on. */
@@ -51,14 +51,8 @@ export class ContainerdPlugin {
   /** Throws if the socket is served by another, or the node, the directory cannot be used, or the server is of the wrong kind. */
   static async start(options: PluginOptions): Promise<ContainerdPlugin> {
     const { nodeId, log, whenUnreachable } = options;
-    await clearSocket(resolve(options.address)); // who finds it served is told so before it waits for anything
+    await assertUnserved(resolve(options.address)); // who finds it served is told so before it waits for anything
     const root = resolve(options.root);
-    const isNew = !existsSync(join(root, 'blobs'));
-    const store = await ContentStore.open(root);
-    if (isNew)
-      log(
-        `There was no store in ${root}, a new one was made. If the nodes share one, it is not mounted here.`,
-      );
     const client = new LockClient({ ...CLIENT, serverUrls: options.serverUrls, nodeId });
     let plugin: ContainerdPlugin | undefined;
     const link: ServerLink = new ServerLink(client, options.serverUrls, {
@@ -68,7 +62,8 @@ export class ContainerdPlugin {
     });
     let blobs!: NodeBlobs;
     try {
-      await link.open();
+      await link.open(); // who is refused leaves nothing behind
+      const store = await openStore(root, log);
       const name = nodeName(nodeId);
       const records = await NodeRecords.open(join(root, 'nodes', name));
       const markers = await Markers.open(join(root, 'refs'), name);
@@ -102,6 +97,14 @@ export class ContainerdPlugin {
     await client.close();
     store.close();
   }
+}
+
+async function openStore(root: string, log: PluginOptions['log']): Promise<ContentStore> {
+  const isNew = !existsSync(join(root, 'blobs'));
+  const store = await ContentStore.open(root);
+  if (isNew)
+    log(`There was no store in ${root}, a new one was made. If the nodes share one, it is not mounted here.`);
+  return store;
 }
 
 function withResolvers<T>(): { promise: Promise<T>; resolve: (value?: T) => void } {

@@ -9,10 +9,10 @@ import { announcedDigest } from './wire/write-ref.js';
 /**
  * One `Write` stream of containerd.
  *
- * containerd sends the first message and COMMIT inside its one write transaction, and all others outside it. So the first is answered
- * at once, from what is known here, and the wait for the lock happens on the second; a commit waits for no other download. The
- * offset that the first answer told must stay true, unless the blob turned up meanwhile: then the offset is its size and containerd
- * commits.
+ * containerd sends the first message inside its one write transaction, COMMIT and the STAT before it inside another, and all others
+ * outside. So the first is answered at once, from what is known here, the wait for the lock happens on the second, and whatever
+ * else there is to wait for on that which brings the last byte. The offset that the first answer told must stay true, unless the blob
+ * turned up meanwhile: then the offset is its size and containerd commits.
  */
 export class WriteStream implements WriteCall {
   private ref = '';
@@ -144,7 +144,7 @@ export class WriteStream implements WriteCall {
     return this.response(action);
   }
 
-  /** The ref is free when it is answered. Its offset says nothing: where the blob turned up while the lock was waited for it is still the one that was told first. */
+  /** The ref is free when it is answered. containerd sends no data with it, others may. Its offset says nothing: where the blob turned up while the lock was waited for it is still the one that was told first. */
   private async commit(request: WriteRequest, flight: Flight): Promise<WriteResponse> {
     if (request.data.length > 0) await this.write(request, flight);
     const must = { digest: this.expected === '' ? undefined : this.expected, total: this.wish.total };

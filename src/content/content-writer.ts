@@ -114,6 +114,21 @@ export class ContentWriter implements AsyncDisposable {
     return { digest: this.digest, size: this.offset, createdAtMs: this.ingest.finishedAtMs };
   }
 
+  /** Throws if the bytes so far are not what they must be. Changes nothing, and asks nobody. */
+  verify({ digest, size }: { readonly digest?: string; readonly size?: number } = {}): void {
+    const { offset, total = size } = this;
+    for (const wanted of [total, size]) {
+      if (wanted !== undefined && offset < wanted) throw tooShort(this.ref, offset, wanted);
+      if (wanted !== undefined && offset > wanted) throw tooLong(this.ref, offset, wanted);
+    }
+    for (const wanted of [this.expected, digest]) {
+      if (wanted === undefined || wanted === this.digest) continue;
+      const isOfSource = wanted === this.expected && !this.isResumed;
+      const message = `${this.ref}: expected ${wanted}, got ${this.digest}.`;
+      throw new ContentError('DIGEST_MISMATCH', message, undefined, isOfSource);
+    }
+  }
+
   /** A failure unless committed. The reason is reported; marked as fatal (`FatalError`, a 404) it sends everybody away. */
   close(reason: unknown = new ContentError('CLOSED', 'closed without commit')): Promise<void> {
     if (this.isCommitted) return this.settled.then(() => this.ending);
@@ -151,20 +166,6 @@ export class ContentWriter implements AsyncDisposable {
     if (this.hold?.isLost) throw stale(this.hold, this.hold.signal.reason);
     if (!this.ending && !this.isCommitted) return;
     throw new ContentError('CLOSED', `The writer of ${this.ref} was closed.`, this.failure);
-  }
-
-  private verify({ digest, size }: { readonly digest?: string; readonly size?: number }): void {
-    const { offset, total = size } = this;
-    for (const wanted of [total, size]) {
-      if (wanted !== undefined && offset < wanted) throw tooShort(this.ref, offset, wanted);
-      if (wanted !== undefined && offset > wanted) throw tooLong(this.ref, offset, wanted);
-    }
-    for (const wanted of [this.expected, digest]) {
-      if (wanted === undefined || wanted === this.digest) continue;
-      const isOfSource = wanted === this.expected && !this.isResumed;
-      const message = `${this.ref}: expected ${wanted}, got ${this.digest}.`;
-      throw new ContentError('DIGEST_MISMATCH', message, undefined, isOfSource);
-    }
   }
 
   private forget(): void {

@@ -1,5 +1,6 @@
+import { once } from 'node:events';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { holdfast, serverProcess, start } from '../cli/setup.js';
@@ -33,13 +34,15 @@ describe('holdfast containerd-plugin', () => {
     expect(code).toBe(2);
   });
 
-  it('refuses a server that isolates by operation, or does not count', async () => {
-    const byOperation = await holdfast(await serverProcess({}), ...args);
+  it('refuses a server that isolates by operation, or does not count, and leaves nothing behind', async () => {
+    const nowhere = join(directory, 'nowhere');
+    const elsewhere = ['--address', join(nowhere, 'run', 'plugin.sock'), '--root', join(nowhere, 'shared')];
+    const byOperation = await holdfast(await serverProcess({}), ...args, ...elsewhere);
     expect(byOperation.stderr).toContain('LOCK_ISOLATION=resource');
     expect(byOperation.code).toBe(1);
     const countless = await serverProcess({ LOCK_ISOLATION: 'resource', REFCOUNT_MODE: 'client' });
-    expect((await holdfast(countless, ...args)).stderr).toContain('REFCOUNT_MODE=server');
-    expect(existsSync(address)).toBe(false);
+    expect((await holdfast(countless, ...args, ...elsewhere)).stderr).toContain('REFCOUNT_MODE=server');
+    expect(existsSync(nowhere)).toBe(false);
   });
 
   it('refuses a directory that is a file, and a socket path that is something else', async () => {
@@ -87,14 +90,26 @@ describe('holdfast containerd-plugin', () => {
     expect(existsSync(address)).toBe(false);
   });
 
-  it('serves although no server answers, and says so', async () => {
+  it('serves although the server refuses connections, and says so', async () => {
     const plugin = start({ url: 'http://127.0.0.1:1' }, args);
     await plugin.untilPrints('serves containerd');
-    expect(plugin.stderr).toContain(
-      'Holdfast cannot be reached: no answer from http://127.0.0.1:1 within 5000 ms',
-    );
+    const why = 'http://127.0.0.1:1/: connect ECONNREFUSED 127.0.0.1:1. It is tried again and again.';
+    expect(plugin.stderr).toContain(`Holdfast cannot be reached: ${why}`);
     plugin.child.kill('SIGTERM');
     expect((await plugin.finished).code).toBe(0);
+  });
+
+  it('serves although the server answers nothing, and says so', async () => {
+    const silent = createServer().listen(0, '127.0.0.1');
+    onTestFinished(() => void silent.close());
+    await once(silent, 'listening');
+    const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const plugin = start({ url }, args);
+    await plugin.untilPrints('serves containerd');
+    const why = `no answer from ${url} within 5000 ms. It is tried again and again.`;
+    expect(plugin.stderr).toContain(`Holdfast cannot be reached: ${why}`);
+    plugin.child.kill('SIGTERM');
+    await plugin.finished;
   });
 
   it('warns of a containerd configuration that would not use it', async () => {

@@ -29,20 +29,26 @@ async function start(
   const { node, client } = test;
   const records = await NodeRecords.open(join(directory, 'nodes', nodeName('a')), disk);
   const markers = await Markers.open(join(directory, 'refs'), nodeName('a'), disk);
-  const link = { call: (task: () => Promise<unknown>) => task(), client } as unknown as ServerLink;
+  const link = {
+    call: (task: () => Promise<unknown>) => task(),
+    noticed: () => undefined,
+    client,
+  } as unknown as ServerLink;
   const log = () => undefined;
   const blobs = new NodeBlobs({ node, records, markers, link, log, whenUnreachable: 'proceed' });
   return { ...test, server, directory, blobs, markers, flights: new Flights(node, blobs, link) };
 }
 
-/** Happens before the first report of an outcome. */
-function beforeUnlock(client: LockClient, happening: () => Promise<unknown>): void {
+/** Happens before the first report of an outcome. Resolves when it has. */
+function beforeUnlock(client: LockClient, happening: () => Promise<unknown>): Promise<void> {
   const unlock = client.unlock.bind(client);
-  client.unlock = async (...args) => {
-    client.unlock = unlock;
-    await happening();
-    return unlock(...args);
-  };
+  return new Promise((resolve) => {
+    client.unlock = async (...args) => {
+      client.unlock = unlock;
+      await happening().finally(resolve);
+      return unlock(...args);
+    };
+  });
 }
 
 describe('a commit whose bytes have their name', () => {
@@ -62,8 +68,9 @@ describe('a commit whose bytes have their name', () => {
     const { ref, digest, bytes } = blobOf();
     const wish = { ref, digest, total: bytes.length };
     const flight = await flights.open(wish, new AbortController().signal);
+    const happened = beforeUnlock(client, () => happens(world, digest));
     await flight.write(bytes);
-    beforeUnlock(client, () => happens(world, digest));
+    await happened;
     const must = { digest, total: bytes.length, labels: {} };
     expect(await flight.commit(must)).toEqual({ digest, size: bytes.length });
     await flight.close();

@@ -2,12 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { Markers } from '../../src/containerd/node/markers.js';
-import { ContentNode, ContentStore, nodeName } from '../../src/content/index.js';
-import { clientOf } from '../client/setup.js';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { nodeName } from '../../src/content/index.js';
 import { directoryOf, isolating } from '../content/setup.js';
 import { ServedNode } from '../support/containerd/served-node.js';
+import { stoppedDelete, type StoppedDelete } from '../support/containerd/stopped-delete.js';
 import { digestOf } from '../support/registry/image.js';
 import { type TestServer } from '../support/server-bootstrap.js';
 
@@ -37,27 +36,11 @@ async function onlyMarked(): Promise<void> {
   writeFileSync(join(root, 'refs', hex, nodeName('a')), '');
 }
 
-/** Another node that has moved the blob aside, to delete it, and does nothing more until it is told to. */
-async function deleting(): Promise<{ goOn: () => void; die: () => Promise<void>; done: Promise<unknown> }> {
-  const lock = clientOf(server, 'b');
-  const store = await ContentStore.open(root);
-  const markers = await Markers.open(join(root, 'refs'), nodeName('b'));
-  const isMarked = async (one: string) => (await markers.nodes(one)).length > 0;
-  let goOn!: () => void;
-  const told = new Promise<void>((resolve) => (goOn = resolve));
-  let moved!: () => void;
-  const isMoved = new Promise<void>((resolve) => (moved = resolve));
-  const mayLook = async (one: string) => {
-    moved();
-    await told;
-    return isMarked(one);
-  };
-  const node = new ContentNode({ store, client: lock, isMarked: mayLook });
-  const done = node.delete(digest).catch((error: unknown) => error);
-  onTestFinished(() => goOn());
-  await isMoved;
+/** Another node that has moved the blob aside, and has not looked for markers. */
+async function deleting(): Promise<StoppedDelete> {
+  const stopped = await stoppedDelete(server, root, digest, 'before it looks for markers');
   expect(existsSync(join(root, 'blobs/sha256', hex))).toBe(false);
-  return { goOn, die: () => lock.close(), done };
+  return stopped;
 }
 
 async function expectToBeUsed(): Promise<void> {

@@ -364,10 +364,11 @@ describe('waiting', () => {
     const second = other.write();
     expect(await second.ask({ action: 0, ref: one.ref, total: one.size })).toMatchObject({ offset: 0 });
     const told = second.stat();
-    await first.write(0, one.bytes);
+    await first.write(0, one.bytes.subarray(0, 999));
     expect(await Promise.race([told, delay(100, 'waits')])).toBe('waits');
-    await first.commit(one.size, one.digest);
+    await first.write(999, one.bytes.subarray(999));
     expect(await told).toMatchObject({ offset: one.size, digest: one.digest });
+    await first.commit(one.size, one.digest);
     expect(await second.commit(one.size, one.digest)).toMatchObject({ digest: one.digest });
     expect(await other.read(one.digest)).toEqual(one.bytes);
   });

@@ -1,3 +1,4 @@
+import { containerdMutants } from './containerd-mutants.mjs';
 import { contentMutants } from './content-mutants.mjs';
 import { askingMutants } from './core-asking.mjs';
 import { buildingBlockMutants } from './core-building-blocks.mjs';
@@ -28,6 +29,7 @@ export const mutants = [
   ...waitingMutants,
   ...instanceMutants,
   ...contentMutants,
+  ...containerdMutants,
   ...journalMutants,
 ];
 

@@ -2,6 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { SimulatedClock } from '../../../test/support/simulated-clock.js';
+import { newGate } from '../../../test/support/server-gate.js';
 import { type ContentNode } from '../../content/index.js';
 import { type Markers } from './markers.js';
 import { NodeBlobs } from './node-blobs.js';
@@ -11,6 +13,7 @@ import { type ServerLink } from './server-link.js';
 const [ONE, TWO] = ['1', '2'].map((hex) => `sha256:${hex.repeat(64)}`) as [string, string];
 
 let directory: string;
+let clock: SimulatedClock;
 let records: NodeRecords;
 let blobs: NodeBlobs;
 /** What the server was told to forget, and what is gone. */
@@ -28,6 +31,7 @@ let onDelete: () => Promise<boolean>;
 beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'holdfast-blobs-'));
   records = await NodeRecords.open(directory);
+  clock = new SimulatedClock();
   released = [];
   beforePut = () => undefined;
   onCounted = async () => undefined;
@@ -56,7 +60,7 @@ function blobsOver(records: NodeRecords): NodeBlobs {
   } as unknown as ServerLink;
   const markers = { clear: () => onCleared(), own: async () => marked } as unknown as Markers;
   const log = () => undefined;
-  return new NodeBlobs({ node, records, markers, link, log, whenUnreachable: 'proceed' });
+  return new NodeBlobs({ node, records, markers, link, log, clock, whenUnreachable: 'proceed' });
 }
 
 /** A write that ends well. */
@@ -109,6 +113,45 @@ describe('a blob containerd was told is there', () => {
   });
 });
 
+describe('a blob that is written while the server, back again, is told of all', () => {
+  it('is told when the write is over: what the server had counted before it may have forgotten', async () => {
+    const counted: string[] = [];
+    onCounted = async (digest) => void counted.push(digest);
+    await blobs.claim(ONE);
+    await blobs.count(ONE);
+    await blobs.reconcile();
+    expect(counted).toEqual([ONE]);
+    await blobs.settle(ONE, 1, {}, 'was written');
+    await blobs.unclaim(ONE);
+    expect(counted).toEqual([ONE, ONE]);
+  });
+
+  it('is not, if it was not committed', async () => {
+    await blobs.claim(ONE);
+    await blobs.reconcile();
+    onCounted = () => Promise.reject(new Error('it is counted'));
+    await blobs.unclaim(ONE);
+    expect(released).toEqual([ONE]);
+    expect(records.all()).toEqual([]);
+  });
+});
+
+describe('a blob that is claimed inside containerd’s transaction', () => {
+  it('is not waited for when this node is about to give it up, and is left alone afterwards', async () => {
+    await bring(ONE);
+    const gate = newGate();
+    onDelete = () => gate.pass().then(() => true);
+    const given = blobs.giveUp(ONE);
+    await gate.reached;
+    const claimed = expect(blobs.claimPromptly(ONE)).rejects.toThrow('is being given up');
+    await clock.advance(1000);
+    await claimed;
+    gate.open();
+    await given;
+    await expect.poll(() => records.all()).toEqual([]);
+  });
+});
+
 describe('a blob that is given up', () => {
   it('while a write relies on it goes with that write, although it ends in this very moment', async () => {
     await bring(ONE);
@@ -119,6 +162,36 @@ describe('a blob that is given up', () => {
     await ended;
     expect(records.get(ONE)).toBeUndefined();
     expect(released).toEqual([ONE]);
+  });
+
+  it('keeps containerd waiting for three seconds, and goes afterwards', async () => {
+    await bring(ONE);
+    const gate = newGate();
+    onDelete = () => gate.pass().then(() => true);
+    const given = expect(blobs.giveUp(ONE)).rejects.toThrow('is left later');
+    await gate.reached;
+    expect(() => blobs.used(ONE)).toThrow('not found');
+    await clock.advance(3000);
+    await given;
+    expect(blobs.listed()).toMatchObject([{ digest: ONE }]);
+    gate.open();
+    await expect.poll(() => records.all()).toEqual([]);
+  });
+
+  it('keeps containerd waiting as long as it may still be told that it is there', async () => {
+    await bring(ONE);
+    const gate = newGate();
+    onCounted = () => gate.pass();
+    const told = blobs.reconcile();
+    await gate.reached;
+    let isOver = false;
+    const given = blobs.giveUp(ONE).then(() => (isOver = true));
+    await clock.advance(60_000);
+    expect(blobs.used(ONE)).toMatchObject({ digest: ONE });
+    expect(isOver).toBe(false);
+    gate.open();
+    await Promise.all([told, given]);
+    expect(records.all()).toEqual([]);
   });
 
   it('while a write relies on it stays if that is committed', async () => {

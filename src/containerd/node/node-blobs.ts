@@ -1,32 +1,23 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { HoldfastError, RefusedError } from '../../client/index.js';
-import { ContentError, type ContentNode } from '../../content/index.js';
+import { type Clock, SystemClock } from '../../client/index.js';
+import { type ContentNode } from '../../content/index.js';
 import { CODE, notFound, RpcError } from '../grpc/rpc-error.js';
+import { Claims } from './claims.js';
+import { Counting } from './counting.js';
 import { type Markers } from './markers.js';
 import { type NodeRecord, type NodeRecords } from './node-records.js';
+import { isPrompt } from './promptly.js';
+import { FATE, removeBytes } from './remove-bytes.js';
 import { isUnreachable, type ServerLink } from './server-link.js';
 import { Turns } from './turns.js';
 
-/** containerd collects garbage under a lock that its pulls need: a blob another node is busy with is left for the next time. */
-const DELETE_WAIT_MS = 1000;
-
-/** A delete that is held when a node wants to be counted is over in milliseconds; that of a holder that died, with its session. */
-const COUNT_TRIES = 300;
-const COUNT_PAUSE_MS = 100;
+/** For the wait for another node that is busy with the blob, the server's answers and the disk's. Who needs longer has a server that hangs. */
+const GIVE_UP_MS = 3000;
 
 /** How many records are told to the server at once after it was away. */
 const TELLERS = 8;
 
 /** As long as containerd keeps what a pull has begun; it aborts that itself then, unless its node is gone for good. */
 const INGEST_LEFT_AFTER_MS = 24 * 60 * 60 * 1000;
-
-/** Of bytes that one user less has. */
-const FATE = {
-  gone: 'are gone already',
-  removed: 'are removed',
-  used: 'stay, others use them',
-  busy: 'are another node’s just now: it is asked for again',
-} as const;
 
 export interface NodeBlobsParts {
   readonly node: ContentNode;
@@ -35,6 +26,7 @@ export interface NodeBlobsParts {
   readonly link: ServerLink;
   readonly whenUnreachable: 'proceed' | 'fail';
   readonly log: (line: string) => void;
+  readonly clock?: Clock;
 }
 
 /**
@@ -45,15 +37,20 @@ export interface NodeBlobsParts {
  * counts it no more; what a dead process has left `claimed` or `leaving` is brought to an end by the next.
  */
 export class NodeBlobs {
-  /** Writes that rely on the blob, or on becoming its user. */
-  private readonly claims = new Map<string, number>();
+  private readonly claims = new Claims();
+  /** What is claimed and the server does not know of, or may have forgotten: it is told when the claim is over. */
+  private readonly untold = new Set<string>();
   private readonly turns = new Turns();
+  private readonly counting: Counting;
+  private readonly clock: Clock;
   private readonly node: ContentNode;
   private readonly records: NodeRecords;
 
   constructor(private readonly parts: NodeBlobsParts) {
     this.node = parts.node;
     this.records = parts.records;
+    this.clock = parts.clock ?? new SystemClock();
+    this.counting = new Counting({ ...parts, clock: this.clock });
   }
 
   used(digest: string): NodeRecord {
@@ -81,13 +78,21 @@ export class NodeBlobs {
 
   /** Before anything is done that may make this node a user. */
   async claim(digest: string): Promise<void> {
-    this.claims.set(digest, this.claimsOf(digest) + 1);
+    this.claims.begin(digest);
     try {
       await this.turns.run(digest, () => this.recordClaim(digest));
     } catch (error) {
-      this.endClaim(digest);
+      this.claims.end(digest);
       throw error;
     }
+  }
+
+  /** As `claim`, for the time inside containerd's transaction: a delete of the blob that asks the server just now is not waited for. */
+  async claimPromptly(digest: string): Promise<void> {
+    const claiming = this.claim(digest);
+    if (await isPrompt(this.clock, claiming)) return claiming;
+    void claiming.then(() => this.unclaim(digest)).catch(() => undefined);
+    throw new RpcError(CODE.unavailable, `${digest} is being given up by this node: try again.`);
   }
 
   private async recordClaim(digest: string): Promise<void> {
@@ -100,8 +105,9 @@ export class NodeBlobs {
 
   /** The claim is over. Unless it was settled, whatever the server has counted is taken back. */
   async unclaim(digest: string): Promise<void> {
-    this.endClaim(digest);
+    this.claims.end(digest);
     await this.leaveUnsettled(digest).catch(() => undefined);
+    if (!this.claims.has(digest) && this.untold.delete(digest)) await this.tellLater(digest);
   }
 
   /** The blob is there and this node is counted or marked: containerd may be told. `how` it came to be there, for people. */
@@ -116,27 +122,32 @@ export class NodeBlobs {
     this.parts.log(`${digest} ${how}, ${size} bytes.`);
   }
 
-  /** Counts this node in, or marks the blob where the server cannot be reached and that is allowed. Then look for the bytes. */
+  /** Counts this node in, or marks the blob where that is allowed. Then look for the bytes. */
   async count(digest: string): Promise<void> {
-    try {
-      await this.parts.link.call(() => this.countAtServer(digest));
-      await this.parts.markers.clear(digest);
-    } catch (error) {
-      if (!this.mayProceed(error)) throw error;
-      await this.parts.markers.set(digest);
-    }
+    if (!(await this.counting.count(digest))) this.untold.add(digest);
+  }
+
+  /** As `count`, for the time inside containerd's transaction. */
+  async countPromptly(digest: string): Promise<void> {
+    if (!(await this.counting.countPromptly(digest))) this.untold.add(digest);
   }
 
   /** Whether a pull goes on although this went wrong. */
   mayProceed(error: unknown): boolean {
-    return this.parts.whenUnreachable === 'proceed' && isUnreachable(error);
+    return this.counting.mayProceed(error);
   }
 
-  /** containerd has given it up. Throws UNAVAILABLE, and keeps everything, where the server cannot be asked. */
+  /**
+   * containerd has given it up. Throws UNAVAILABLE where the server cannot be asked, or takes too long; the blob stays listed then, and
+   * containerd asks again. What takes too long goes on only if the blob is not there for containerd any more.
+   */
   async giveUp(digest: string): Promise<void> {
     const record = this.records.get(digest);
     if (!record || record.state === 'claimed') throw notFound(digest);
-    await this.turns.run(digest, () => this.giveUpNow(digest));
+    const given = this.turns.run(digest, () => this.giveUpNow(digest));
+    if ((await isPrompt(this.clock, given, GIVE_UP_MS)) || this.records.used(digest)) return given;
+    given.catch((error: Error) => this.parts.log(`${digest} is to be left later: ${error.message}`));
+    throw new RpcError(CODE.unavailable, `Holdfast has not answered in time: ${digest} is left later.`);
   }
 
   /** After the server was away, and at the start: it is told all that this node uses, and what was left is brought to an end. */
@@ -165,41 +176,39 @@ export class NodeBlobs {
 
   /** In its turn: a write that claims the blob meanwhile sets its marker after it. */
   private async clearUnused(digest: string): Promise<void> {
-    if (this.claimsOf(digest) === 0 && !this.records.used(digest)) await this.parts.markers.clear(digest);
+    if (!this.claims.has(digest) && !this.records.used(digest)) await this.parts.markers.clear(digest);
   }
 
   /** Counted first, then looked for: before, a delete that is about to find this node's marker may have it aside. */
   private async reconcileOne({ digest, state }: NodeRecord): Promise<void> {
-    if (this.claimsOf(digest) > 0) return;
+    if (this.claims.has(digest)) return void this.untold.add(digest);
     if (state !== 'used') return this.leaveUnsettled(digest);
     await this.turns.run(digest, async () => {
       const record = this.records.used(digest);
       if (!record) return;
-      await this.count(digest);
+      await this.counting.count(digest);
       if (await this.node.store.info(digest)) return;
       this.parts.log(`${digest} is used by this node and is not in the store: pull it again.`);
       await this.leave(record);
     });
   }
 
-  private async countAtServer(digest: string): Promise<void> {
-    for (let tries = 0; tries < COUNT_TRIES; tries++) {
-      try {
-        await this.parts.link.client.refs.add(digest);
-        return;
-      } catch (error) {
-        if (!(error instanceof RefusedError) || error.code !== 'LOCK_HELD') throw error;
-      }
-      await delay(COUNT_PAUSE_MS);
+  /** Its marker, or the reference the server has not forgotten, keeps the blob until then. What cannot be told now is told with all else. */
+  private async tellLater(digest: string): Promise<void> {
+    const record = this.records.used(digest);
+    if (!record) return;
+    try {
+      await this.reconcileOne(record);
+    } catch (error) {
+      this.parts.log(`${digest} is to be counted later: ${(error as Error).message}`);
     }
-    throw new RpcError(CODE.unavailable, `${digest} is being deleted: try again.`);
   }
 
   /** Whoever relies on it keeps it, and leaves it at the end. */
   private async giveUpNow(digest: string): Promise<void> {
     const record = this.records.get(digest);
     if (!record) return;
-    if (this.claimsOf(digest) === 0) return this.leave(record);
+    if (!this.claims.has(digest)) return this.leave(record);
     if (record.state !== 'claimed') await this.records.putIfPossible({ ...record, state: 'claimed' });
   }
 
@@ -211,7 +220,7 @@ export class NodeBlobs {
     try {
       await this.turns.run(digest, async () => {
         const record = this.records.get(digest);
-        if (record && record.state !== 'used' && this.claimsOf(digest) === 0) await this.leave(record);
+        if (record && record.state !== 'used' && !this.claims.has(digest)) await this.leave(record);
       });
     } catch (error) {
       this.parts.log(`${digest} is to be left later: ${(error as Error).message}`);
@@ -224,31 +233,8 @@ export class NodeBlobs {
     if (record.state !== 'leaving') await this.records.putIfPossible({ ...record, state: 'leaving' });
     await this.parts.link.call(() => this.node.release(digest));
     await this.parts.markers.clear(digest);
-    const bytes = await this.parts.link.call(() => this.removeBytes(digest));
+    const bytes = await this.parts.link.call(() => removeBytes(this.node, digest));
     if (bytes !== 'busy') await this.records.remove(digest);
     this.parts.log(`${digest} is not used by this node any more; its bytes ${FATE[bytes]}.`);
-  }
-
-  private async removeBytes(digest: string): Promise<keyof typeof FATE> {
-    if (!(await this.node.store.info(digest))) return 'gone';
-    try {
-      await this.node.delete(digest, { waitMs: DELETE_WAIT_MS });
-      return 'removed';
-    } catch (error) {
-      if (error instanceof ContentError && error.code === 'IN_USE') return 'used';
-      if (error instanceof ContentError && error.code === 'STALE') return 'busy';
-      if (error instanceof HoldfastError && error.code === 'WAIT_TIMEOUT') return 'busy';
-      throw error;
-    }
-  }
-
-  private endClaim(digest: string): void {
-    const left = this.claimsOf(digest) - 1;
-    if (left > 0) this.claims.set(digest, left);
-    else this.claims.delete(digest);
-  }
-
-  private claimsOf(digest: string): number {
-    return this.claims.get(digest) ?? 0;
   }
 }

@@ -11,6 +11,7 @@ import {
 import { CODE, RpcError } from '../grpc/rpc-error.js';
 import { CannotServeError } from './cannot-serve.error.js';
 import { NodePresence } from './node-presence.js';
+import { whyUnreachable } from './why-unreachable.js';
 
 /** From the first try to reach a server that is gone to the next ones. */
 const RETRY_MS = { first: 500, most: 10_000 } as const;
@@ -40,7 +41,7 @@ export interface LinkEvents {
 export class ServerLink {
   private isUp = false;
   /** Of the first try. */
-  private whyDown: unknown;
+  private whyDown = '';
   private readonly closed = new AbortController();
   private trying: Promise<void> | undefined;
   private readonly presence: NodePresence;
@@ -60,7 +61,7 @@ export class ServerLink {
       await this.meet();
     } catch (error) {
       if (error instanceof CannotServeError) throw error;
-      this.whyDown = error;
+      this.whyDown = await this.reasonOf(error);
     }
   }
 
@@ -71,7 +72,7 @@ export class ServerLink {
       await this.events.up();
     } catch (error) {
       if (!isUnreachable(error)) throw error;
-      this.goDown(error);
+      this.goDown((error as Error).message);
     }
   }
 
@@ -82,9 +83,14 @@ export class ServerLink {
       return await task();
     } catch (error) {
       if (!isUnreachable(error)) throw error;
-      this.goDown(error);
+      this.goDown((error as Error).message);
       throw new UnreachableError(error);
     }
+  }
+
+  /** Of a call that went past `call`. */
+  noticed(error: unknown): void {
+    if (isUnreachable(error)) this.goDown((error as Error).message);
   }
 
   async close(): Promise<void> {
@@ -92,18 +98,18 @@ export class ServerLink {
     await this.trying;
   }
 
-  private goDown(error: unknown): void {
+  private goDown(why: string): void {
     this.isUp = false;
     if (this.trying || this.closed.signal.aborted) return;
-    this.events.log(`Holdfast cannot be reached: ${this.reasonOf(error)}`);
+    this.events.log(`Holdfast cannot be reached: ${why}`);
     this.trying = this.tryUntilUp().finally(() => (this.trying = undefined));
   }
 
-  /** `check` gives up before the client does. */
-  private reasonOf(error: unknown): string {
-    if (error instanceof WaitTimeoutError)
-      return `no answer from ${this.urls.join(', ')} within ${CHECK_MS} ms. It is tried again and again.`;
-    return (error as Error).message;
+  /** `check` gives up before the client does, and knows only that nothing came of it. */
+  private async reasonOf(error: unknown): Promise<string> {
+    if (!(error instanceof WaitTimeoutError)) return (error as Error).message;
+    const why = await whyUnreachable(this.urls, this.client.nodeId);
+    return `${why ?? `no answer from ${this.urls.join(', ')} within ${CHECK_MS} ms`}. It is tried again and again.`;
   }
 
   private async tryUntilUp(): Promise<void> {
@@ -133,7 +139,7 @@ export class ServerLink {
     } catch (error) {
       if (this.closed.signal.aborted) return;
       if (error instanceof CannotServeError) this.events.wrong(error);
-      else this.goDown(error);
+      else this.goDown((error as Error).message);
     }
   }
 

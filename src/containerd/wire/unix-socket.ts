@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { lstat, mkdir, unlink } from 'node:fs/promises';
+import { lstat, mkdir, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { dirname } from 'node:path';
 
@@ -16,16 +16,21 @@ export class SocketError extends Error {
  * there is none: `/run` is empty after every start of the machine.
  */
 export async function clearSocket(path: string): Promise<void> {
+  await assertUnserved(path);
+  await mkdir(dirname(path), { recursive: true });
+  await rm(path, { force: true });
+}
+
+/** Throws `SocketError` if a socket cannot be there, or somebody serves it. Changes nothing. */
+export async function assertUnserved(path: string): Promise<void> {
   if (Buffer.byteLength(path) > MAX_PATH_BYTES)
     throw new SocketError(`${path} is too long for a socket: at most ${MAX_PATH_BYTES} bytes.`);
-  await mkdir(dirname(path), { recursive: true });
   const there = await lstat(path).catch(() => undefined);
   if (!there) return;
   if (!there.isSocket())
     throw new SocketError(`${path} is there and is no socket. Choose another --address.`);
   if (await isServed(path))
     throw new SocketError(`${path} is served by another process. Stop it, or choose another --address.`);
-  await unlink(path);
 }
 
 /** What a socket says that nobody listens on, or that has gone meanwhile. One that hangs says EAGAIN, when enough others wait. */

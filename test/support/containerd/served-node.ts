@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { ContainerdPlugin } from '../../../src/containerd/index.js';
+import { ContainerdPlugin, type PluginOptions } from '../../../src/containerd/index.js';
 import { digestOf } from '../registry/image.js';
 import { ContentClient } from './content-client.js';
 
@@ -13,12 +13,17 @@ export class ServedNode {
   private constructor(
     private readonly directory: string,
     private readonly serverUrl: string,
+    private readonly options: Partial<PluginOptions>,
   ) {
     this.root = join(directory, 'shared');
   }
 
-  static async start(directory: string, serverUrl: string): Promise<ServedNode> {
-    const node = new ServedNode(directory, serverUrl);
+  static async start(
+    directory: string,
+    serverUrl: string,
+    options: Partial<PluginOptions> = {},
+  ): Promise<ServedNode> {
+    const node = new ServedNode(directory, serverUrl, options);
     await node.startAgain();
     return node;
   }
@@ -32,6 +37,7 @@ export class ServedNode {
       serverUrls: [this.serverUrl],
       whenUnreachable: 'proceed',
       log: () => undefined,
+      ...this.options,
     });
     this.client = new ContentClient(address);
   }
