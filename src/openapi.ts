@@ -41,12 +41,12 @@ data: {"type":"pull","resource_id":"sha256:4f4e","node_id":"node-1","success":tr
 `;
 
 const SNAPSHOT = `event: snapshot
-data: {"locks":[],"more":false}
+data: {"locks":[],"more":false,"heartbeat_ms":15000}
 
 `;
 
 const SESSION_SNAPSHOT = `event: snapshot
-data: {"session_id":"LOf1wRrgfdj-rYIJkjgn5A","claim_timeout_ms":10000,"holds":[],"waits":[],"more":false}
+data: {"session_id":"LOf1wRrgfdj-rYIJkjgn5A","claim_timeout_ms":10000,"heartbeat_ms":15000,"holds":[],"waits":[],"more":false}
 
 `;
 

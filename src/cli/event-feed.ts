@@ -1,12 +1,15 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { type Dispatcher, request } from 'undici';
-import { HoldfastError, ProtocolError, UnavailableError } from '../client/index.js';
+import { type Clock, HoldfastError, ProtocolError, SystemClock, UnavailableError } from '../client/index.js';
 import { isRecord, type Json } from '../client/reply.js';
+import { heartbeatIn, Silence } from '../client/silence.js';
 import { hasLocks } from './lock-row.js';
 
-/** Two and a half heartbeats of the server's default. */
-const SILENCE_MS = 37_500;
+/** The default of servers, some of which do not tell theirs. */
+const HEARTBEAT_MS = 15_000;
+
+/** A server that is there answers with headers and snapshot at once. */
+const SNAPSHOT_WITHIN_MS = 30_000;
 
 /** A server that restarts is back in about this time. */
 const AGAIN_AFTER_MS = 1000;
@@ -24,11 +27,12 @@ export interface FeedEvent {
 export async function* followEvents(
   urls: readonly string[],
   onCut: (why: string) => void,
+  clock: Clock = new SystemClock(),
 ): AsyncGenerator<FeedEvent> {
   let isHoldfast = false;
   for (;;) {
     try {
-      for await (const event of eventsIn(await connect(urls))) {
+      for await (const event of eventsIn(await connect(urls), clock)) {
         isHoldfast ||= event.name === 'snapshot';
         if (!isHoldfast) throw notHoldfast(urls, undefined);
         yield event;
@@ -38,7 +42,7 @@ export async function* followEvents(
       if (!isHoldfast) throw error instanceof HoldfastError ? error : notHoldfast(urls, error);
       onCut((error as Error).message.split('\n')[0]!);
     }
-    await pause(AGAIN_AFTER_MS);
+    await new Promise<void>((resolve) => clock.after(AGAIN_AFTER_MS, resolve));
   }
 }
 
@@ -47,10 +51,10 @@ async function connect(urls: readonly string[]): Promise<Dispatcher.ResponseData
   for (const url of urls) {
     try {
       const target = `${url.replace(/\/+$/, '')}/events`;
-      const response = await request(target, { headersTimeout: SILENCE_MS, bodyTimeout: SILENCE_MS });
+      const response = await request(target, { headersTimeout: SNAPSHOT_WITHIN_MS, bodyTimeout: 0 });
       const type = String(response.headers['content-type']);
       if (response.statusCode === 200 && type.startsWith('text/event-stream')) return response.body;
-      await response.body.dump();
+      response.body.on('error', () => undefined).destroy();
       attempts.push({ url, ms: 0, cause: new Error(`answered ${response.statusCode}, ${type}`) });
     } catch (cause) {
       attempts.push({ url, ms: 0, cause });
@@ -63,11 +67,29 @@ function notHoldfast(urls: readonly string[], cause: unknown): ProtocolError {
   return new ProtocolError(`What answers at ${urls.join(', ')} is not Holdfast.`, { cause });
 }
 
-async function* eventsIn(body: Dispatcher.ResponseData['body']): AsyncGenerator<FeedEvent> {
+async function* eventsIn(body: Dispatcher.ResponseData['body'], clock: Clock): AsyncGenerator<FeedEvent> {
+  const silence = new Silence(clock, SNAPSHOT_WITHIN_MS, () =>
+    body.destroy(new Error('nothing was heard for too long')),
+  );
+  try {
+    for await (const event of messagesIn(body, () => silence.heard())) {
+      if (event.name === 'snapshot') silence.expectEvery(heartbeatIn(event.data, HEARTBEAT_MS));
+      yield event;
+    }
+  } finally {
+    silence.stop();
+  }
+}
+
+async function* messagesIn(
+  body: Dispatcher.ResponseData['body'],
+  onHeard: () => void,
+): AsyncGenerator<FeedEvent> {
   const messages: EventSourceMessage[] = [];
   const parser = createParser({ onEvent: (message) => void messages.push(message) });
   const decoder = new TextDecoder();
   for await (const chunk of body) {
+    onHeard();
     parser.feed(decoder.decode(chunk as Buffer, { stream: true }));
     for (const message of messages.splice(0)) yield eventOf(message);
   }

@@ -16,7 +16,10 @@ export interface LockClientOptions {
   readonly sessionTtlMs?: number;
   /** How long work needs to stop: `hold.signal` aborts this much earlier than it would have to. Default: 0. */
   readonly stopWithinMs?: number;
-  /** `SSE_HEARTBEAT_MS` of the server: a stream that is silent for 2.5 times as long is given up. Default: 15 000. */
+  /**
+   * `SSE_HEARTBEAT_MS` of a server that does not tell it in its snapshots, as those of earlier versions: a stream that is silent for
+   * 2.5 times as long is given up. Default: 15 000.
+   */
   readonly serverHeartbeatMs?: number;
   /** For tests. */
   readonly clock?: Clock;

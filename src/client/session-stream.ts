@@ -1,15 +1,13 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { type Dispatcher } from 'undici';
-import { type CancelTimer, type Clock } from './clock.js';
+import { type Clock } from './clock.js';
 import { isRecord, type Json } from './reply.js';
 import { type Session } from './session.js';
+import { heartbeatIn, Silence } from './silence.js';
 import { type StreamOpener } from './transport.js';
 
 /** A server that is there answers with headers and snapshot at once; a proxy that keeps them back never does. */
 const SNAPSHOT_WITHIN_MS = 3000;
-
-/** Heartbeats that may be missing or late before the stream counts as dead. */
-const MISSED_HEARTBEATS = 2.5;
 
 /** After a stream that gave nothing: something on the way does not let streams through, and that may last. */
 const AFTER_SILENCE_MS = 30_000;
@@ -41,6 +39,7 @@ export class SessionStream {
   constructor(
     private readonly transport: StreamOpener,
     private readonly clock: Clock,
+    /** Of a server that does not tell it. */
     private readonly heartbeatMs: number,
     private readonly listener: StreamListener,
   ) {}
@@ -89,8 +88,7 @@ class Connection implements Dispatcher.DispatchHandler {
   private readonly snapshot: Json[] = [];
   private snapshotLength = 0;
   private hasSnapshot = false;
-  private cancelTimer: CancelTimer | undefined;
-  private lastHeardMs: number;
+  private readonly silence: Silence;
   private readonly openedMs: number;
 
   constructor(
@@ -101,14 +99,14 @@ class Connection implements Dispatcher.DispatchHandler {
     private readonly onDown: (leaveForMs: number) => void,
   ) {
     this.isLive = new Promise((resolve) => (this.setLive = resolve));
-    this.openedMs = this.lastHeardMs = clock.monotonicMs();
-    this.watch(SNAPSHOT_WITHIN_MS);
+    this.openedMs = clock.monotonicMs();
+    this.silence = new Silence(clock, SNAPSHOT_WITHIN_MS, () => this.down(AFTER_SILENCE_MS));
   }
 
   /** Ends it for good, without a word. */
   end(): void {
     this.isOver = true;
-    this.cancelTimer?.();
+    this.silence.stop();
     this.setLive(false);
     this.controller?.abort(new Error('the stream is not needed any more'));
   }
@@ -130,7 +128,7 @@ class Connection implements Dispatcher.DispatchHandler {
 
   onResponseData(_controller: Controller, chunk: Buffer): void {
     if (this.isOver) return;
-    this.lastHeardMs = this.clock.monotonicMs();
+    if (this.hasSnapshot) this.silence.heard();
     this.parser.feed(this.decoder.decode(chunk, { stream: true }));
   }
 
@@ -154,18 +152,6 @@ class Connection implements Dispatcher.DispatchHandler {
     this.onDown(leaveForMs);
   }
 
-  private watch(forMs: number): void {
-    this.cancelTimer = this.clock.after(forMs, () => this.look(), true);
-  }
-
-  private look(): void {
-    const limitMs = this.hasSnapshot ? this.heartbeatMs * MISSED_HEARTBEATS : SNAPSHOT_WITHIN_MS;
-    const since = this.hasSnapshot ? this.lastHeardMs : this.openedMs;
-    const leftMs = since + limitMs - this.clock.monotonicMs();
-    if (leftMs > 0) return this.watch(leftMs);
-    this.down(AFTER_SILENCE_MS);
-  }
-
   private take({ event, data }: EventSourceMessage): void {
     const json = parsed(data);
     if (!json || event === undefined) return this.down(AFTER_SILENCE_MS);
@@ -176,6 +162,7 @@ class Connection implements Dispatcher.DispatchHandler {
   /** A server that says nothing of `more` has said all. */
   private takeSnapshot(part: Json, length: number): void {
     this.hasSnapshot = true;
+    this.silence.expectEvery(heartbeatIn(part, this.heartbeatMs));
     this.snapshotLength += length;
     if (this.snapshotLength > MAX_SNAPSHOT_LENGTH) return this.down(AFTER_SILENCE_MS);
     this.snapshot.push(part);

@@ -57,6 +57,7 @@ export class SessionStreams {
       const frame = snapshotFrame({
         session_id: sessionId,
         claim_timeout_ms: this.options.policy.claimTimeoutMs,
+        heartbeat_ms: this.streams.heartbeatMs,
         holds: rows.filter((row) => 'token' in row),
         waits: rows.filter((row) => 'position' in row),
         more,

@@ -52,7 +52,7 @@ export class EverythingService implements OnModuleDestroy {
     const stream = this.streams.open(response);
     this.observers.add(stream);
     stream.onClose(() => this.observers.delete(stream));
-    const snapshot = new Snapshot(stream, this.list);
+    const snapshot = new Snapshot(stream, this.list, this.streams.heartbeatMs);
     await inTurns(this.manager.resources(), (resource) => {
       if (!stream.isOpen) return;
       const { resourceId, state } = resource;
@@ -71,6 +71,7 @@ class Snapshot {
   constructor(
     private readonly stream: SseStream,
     private readonly list: LockList,
+    private readonly heartbeatMs: number,
   ) {}
 
   async add(resourceId: string, keys: readonly KeyState[]): Promise<void> {
@@ -89,7 +90,7 @@ class Snapshot {
   }
 
   private send(more: boolean): void {
-    this.stream.send(snapshotFrame({ locks: this.rows, more }));
+    this.stream.send(snapshotFrame({ locks: this.rows, more, heartbeat_ms: this.heartbeatMs }));
     this.rows = [];
     this.askers = 0;
   }

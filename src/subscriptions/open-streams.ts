@@ -14,11 +14,14 @@ export class OpenStreams implements BeforeApplicationShutdown {
   private readonly streams = new Set<SseStream>();
   private readonly heartbeats: Rounds<SseStream>;
   private stopping = false;
+  /** How often a stream with heartbeats says something. */
+  readonly heartbeatMs: number;
 
   constructor(
     @Inject(CLOCK) clock: Clock,
     @Inject(SUBSCRIPTION_OPTIONS) { heartbeatMs }: SubscriptionOptions,
   ) {
+    this.heartbeatMs = heartbeatMs;
     this.heartbeats = new Rounds(clock, heartbeatMs, (stream) => stream.send(HEARTBEAT));
   }
 

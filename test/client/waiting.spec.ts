@@ -13,10 +13,9 @@ async function scene(): Promise<{
   holder: LockClient;
   waiter: LockClient;
 }> {
-  const server = await TestServer.start();
+  const server = await TestServer.with({ sseHeartbeatMs: 400 }).start();
   const proxy = await proxyOf(server);
-  const options = { serverHeartbeatMs: 400 };
-  return { server, proxy, holder: clientOf(server), waiter: clientOf(proxy, 'n2', options) };
+  return { server, proxy, holder: clientOf(server), waiter: clientOf(proxy, 'n2') };
 }
 
 const FAILED = { success: false, error: 'x' } as const;

@@ -193,6 +193,7 @@ describe('A session’s stream', () => {
     expect(json).toEqual({
       session_id,
       claim_timeout_ms: 10_000,
+      heartbeat_ms: 15_000,
       holds: [{ ...KEY, token }],
       waits: [{ type: 'pull', resource_id: 'other', position: 1, ticket }],
       more: false,

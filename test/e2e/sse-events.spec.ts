@@ -27,6 +27,7 @@ describe('GET /events', () => {
         }),
       ],
       more: false,
+      heartbeat_ms: 15_000,
     });
   });
 
@@ -79,7 +80,7 @@ describe('GET /events', () => {
       }
     });
     const events = await server.stream('/events');
-    expect((await events.nextEvent()).json).toEqual({ locks: [], more: false });
+    expect((await events.nextEvent()).json).toEqual({ locks: [], more: false, heartbeat_ms: 15_000 });
     clearImmediate(next);
     expect(turns.size).toBe(5);
   });
@@ -103,7 +104,7 @@ describe('GET /events', () => {
     let text = '';
     socket.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
     socket.resume();
-    await until(() => text.endsWith('"more":false}\n\n\r\n'));
+    await until(() => text.endsWith('"more":false,"heartbeat_ms":15000}\n\n\r\n'));
     expect(text.match(/"resource_id":"x+ \d+ \d+"/g)).toHaveLength(80 * 256);
     socket.destroy();
   });
