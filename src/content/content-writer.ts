@@ -111,7 +111,7 @@ export class ContentWriter implements AsyncDisposable {
       this.ending = Promise.resolve();
       this.forget();
     });
-    return { digest: this.digest, size: this.offset, createdAtMs: Date.now() };
+    return { digest: this.digest, size: this.offset, createdAtMs: this.ingest.finishedAtMs };
   }
 
   /** A failure unless committed. The reason is reported; marked as fatal (`FatalError`, a 404) it sends everybody away. */

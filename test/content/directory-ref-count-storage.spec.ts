@@ -57,6 +57,14 @@ it('loses nothing that was acknowledged when three processes share it and are ki
   expect((await manager.getRefCount(LAYER)).nodes.at(-1)?.nodeId).toBe('afterwards');
 });
 
+it('shows nodes in the order in which they came, though the clock stands still or goes back', async () => {
+  const times = [2000, 2000, 1000, 3000];
+  const storage = new DirectoryRefCountStorage(directoryOf(), undefined, () => times.shift()!);
+  for (const nodeId of ['d', 'b', 'c', 'a']) await storage.addNode(LAYER, { nodeId });
+  const { nodes } = (await storage.getRefCount(LAYER))!;
+  expect(nodes.map(({ nodeId }) => nodeId)).toEqual(['d', 'b', 'c', 'a']);
+});
+
 it('reports a file it cannot understand, and leaves it', async () => {
   const directory = directoryOf();
   const storage = new DirectoryRefCountStorage(directory);

@@ -54,6 +54,13 @@ function mayMount(): boolean {
 const CANNOT_MOUNT = !mayMount();
 
 describe('ContentStore', () => {
+  it('says when an ingest was begun', async () => {
+    const store = await ContentStore.open(directoryOf(), { wallMs: () => 1234 });
+    const ingest = await store.begin({ ref: 'layer', nodeId: 'n1', token: 0 });
+    expect(await store.status('n1', 'layer')).toMatchObject({ startedAtMs: 1234 });
+    await ingest.remove();
+  });
+
   it('lists, describes and reads what was published, and nothing that is not a blob', async () => {
     const directory = directoryOf();
     const store = await ContentStore.open(directory);

@@ -28,6 +28,14 @@ async function twoNodes() {
   return { server, directory, blob, disk, first, second, writer, next };
 }
 
+it('A commit says of the blob what the store says of it from then on', async () => {
+  const { node } = await nodeOf(await isolating(), directoryOf(), 'n1');
+  const blob = blobOf();
+  const writer = await open(node, blob);
+  await writer.write(blob.bytes);
+  expect(await writer.commit()).toEqual(await node.store.info(blob.digest));
+});
+
 describe('The next node takes over', () => {
   const failures: [string, (world: Awaited<ReturnType<typeof twoNodes>>) => Promise<unknown>, string][] = [
     ['close without commit', ({ writer }) => writer.close(), ''],

@@ -51,6 +51,7 @@ export class DirectoryRefCountStorage implements RefCountStorage {
   constructor(
     path: string,
     private readonly fs: ContentFileSystem = realFileSystem,
+    private readonly wallMs: () => number = Date.now,
   ) {
     this.path = resolve(path);
     this.temporary = join(this.path, 'tmp');
@@ -204,7 +205,7 @@ export class DirectoryRefCountStorage implements RefCountStorage {
 
   /** Microseconds, and never the same twice in this process: the order in which nodes came. */
   private toStore(resourceId: string, node: ReferencingNode): StoredReference {
-    this.lastOrder = Math.max(this.lastOrder + 1, Date.now() * 1000);
+    this.lastOrder = Math.max(this.lastOrder + 1, this.wallMs() * 1000);
     return { resourceId, ...node, order: this.lastOrder };
   }
 

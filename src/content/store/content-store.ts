@@ -22,6 +22,8 @@ import { Trash } from './trash.js';
 export interface ContentStoreOptions {
   /** For tests. */
   readonly fileSystem?: ContentFileSystem;
+  /** For tests: milliseconds since the epoch. */
+  readonly wallMs?: () => number;
 }
 
 export interface BlobInfo {
@@ -57,6 +59,7 @@ export class ContentStore {
   private constructor(
     private readonly layout: Layout,
     private readonly fs: ContentFileSystem,
+    private readonly wallMs: () => number,
   ) {
     this.tokens = new TokenMarks(layout.tokens, fs);
     this.deleting = new DeleteMarks(layout.deleting, fs);
@@ -74,7 +77,7 @@ export class ContentStore {
     } catch (cause) {
       throw ContentError.from(`opening the store ${directory}`, cause);
     }
-    return new ContentStore(layout, fs);
+    return new ContentStore(layout, fs, options.wallMs ?? Date.now);
   }
 
   /** Whether the blob has its name now. Being on the way out does not count. */
@@ -123,7 +126,7 @@ export class ContentStore {
   async begin(about: Omit<IngestAbout, 'startedAtMs'>): Promise<Ingest> {
     if (about.digest !== undefined) hexOf(about.digest);
     return this.doing(`beginning ${about.ref}`, () =>
-      this.ingests.begin({ ...about, startedAtMs: Date.now() }),
+      this.ingests.begin({ ...about, startedAtMs: this.wallMs() }),
     );
   }
 

@@ -32,6 +32,7 @@ export class Ingest {
   private written = 0;
   private isOpen = true;
   private digested: string | undefined;
+  private changedAtMs = 0;
 
   constructor(
     private readonly fs: ContentFileSystem,
@@ -49,6 +50,11 @@ export class Ingest {
   /** The digest of the bytes so far. */
   get digest(): string {
     return this.digested ?? digestOf(this.hash.copy().digest('hex'));
+  }
+
+  /** When the finished bytes were last changed, by the file system's own clock, as of everything in the store. */
+  get finishedAtMs(): number {
+    return this.changedAtMs;
   }
 
   async write(data: Uint8Array): Promise<void> {
@@ -71,6 +77,7 @@ export class Ingest {
   async finish(): Promise<void> {
     if (!this.isOpen) return;
     await this.file.sync();
+    this.changedAtMs = (await this.file.stat()).mtimeMs;
     this.digested = digestOf(this.hash.digest('hex'));
     await this.close();
   }

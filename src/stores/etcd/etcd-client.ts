@@ -1,4 +1,5 @@
 import { Etcd3, type IOptions } from 'etcd3';
+import { type Clock } from '../../common/clock.interface.js';
 import { type HostAndPort } from '../engine-url.js';
 import { readTlsFiles } from '../tls-files.js';
 import { type EtcdSettings } from './etcd-settings.js';
@@ -21,7 +22,7 @@ const NEVER = new AbortController().signal;
 const ONCE: Pick<Policy, 'execute'> = { execute: async (call) => call({ signal: NEVER }) };
 
 /** A client of one member. Connects when first used. */
-export function etcdClient(settings: EtcdSettings, member: HostAndPort): Etcd3 {
+export function etcdClient(settings: EtcdSettings, member: HostAndPort, clock: Clock): Etcd3 {
   const { username, password, timeoutMs } = settings;
   return new Etcd3({
     hosts: [addressOf(member, settings.tls !== undefined)],
@@ -36,7 +37,7 @@ export function etcdClient(settings: EtcdSettings, member: HostAndPort): Etcd3 {
     ...credentials(settings),
     ...(username !== undefined &&
       password !== undefined && {
-        auth: { username, password, callOptions: () => ({ deadline: Date.now() + timeoutMs }) },
+        auth: { username, password, callOptions: () => ({ deadline: clock.wallMs() + timeoutMs }) },
       }),
   });
 }

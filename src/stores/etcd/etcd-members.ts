@@ -1,8 +1,10 @@
 import { type Etcd3 } from 'etcd3';
+import { type Clock } from '../../common/clock.interface.js';
 import { etcdClient } from './etcd-client.js';
 import { etcdError, isTroubleOfHost, wasNeverSent } from './etcd-faults.js';
 import { type EtcdSettings } from './etcd-settings.js';
 
+/** For gRPC, which knows wall time only. */
 export interface Deadline {
   readonly deadline: number;
 }
@@ -17,8 +19,11 @@ export class EtcdMembers {
   private readonly clients: readonly Etcd3[];
   private current: number;
 
-  constructor(private readonly settings: EtcdSettings) {
-    this.clients = settings.hosts.map((member) => etcdClient(settings, member));
+  constructor(
+    private readonly settings: EtcdSettings,
+    private readonly clock: Clock,
+  ) {
+    this.clients = settings.hosts.map((member) => etcdClient(settings, member, clock));
     this.current = Math.floor(Math.random() * this.clients.length);
   }
 
@@ -31,8 +36,8 @@ export class EtcdMembers {
     return this.clients[this.current]!;
   }
 
-  deadline(): Deadline {
-    return { deadline: Date.now() + this.settings.timeoutMs };
+  deadline(withinMs = this.settings.timeoutMs): Deadline {
+    return { deadline: this.clock.wallMs() + withinMs };
   }
 
   /** For what changes nothing: other members are asked as long as there is time. */
@@ -52,14 +57,15 @@ export class EtcdMembers {
   }
 
   private async call<T>(call: Call<T>, maySendAgain: (error: Error) => boolean): Promise<T> {
-    const options = this.deadline();
-    for (let left = this.clients.length; ; left--) {
+    const untilMs = this.clock.monotonicMs() + this.settings.timeoutMs;
+    for (let tries = this.clients.length, leftMs = this.settings.timeoutMs; ; tries--) {
       const { client } = this;
       try {
-        return await call(client, options);
+        return await call(client, this.deadline(leftMs));
       } catch (error) {
         if (isTroubleOfHost(error as Error)) this.failed(client);
-        if (left === 1 || Date.now() >= options.deadline || !maySendAgain(error as Error)) throw error;
+        leftMs = untilMs - this.clock.monotonicMs();
+        if (tries === 1 || leftMs <= 0 || !maySendAgain(error as Error)) throw error;
       }
     }
   }

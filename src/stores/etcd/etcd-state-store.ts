@@ -59,7 +59,7 @@ export class EtcdStateStore implements StateStore {
 
   async open(): Promise<void> {
     if (this.state) return;
-    const members = new EtcdMembers(this.settings);
+    const members = new EtcdMembers(this.settings, this.clock);
     try {
       this.state = { members, marker: await openMarker(members, this.keys, this.clock) };
     } catch (error) {
