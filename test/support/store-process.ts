@@ -26,11 +26,15 @@ export interface Surroundings {
   readonly env?: NodeJS.ProcessEnv;
 }
 
-function limit(option: string, blocks: number | undefined): string {
-  return blocks === undefined ? '' : `ulimit -S -${option} ${blocks};`;
+/** Soft: it can be lifted. */
+function limit(option: string, blocks: number | undefined): string[] {
+  return blocks === undefined ? [] : [`--${option}=${blocks * 1024}:`];
 }
 
-/** An LMDB store in a process of its own, which a test can kill. Commands are answered in order. */
+/**
+ * An LMDB store in a process of its own, which a test can kill. Commands are answered in order. No shell starts it: with a socket as
+ * its input bash may take itself for a remote one and run the user's start-up files, preloaded with whatever the test watches the store by.
+ */
 export class StoreProcess {
   readonly acknowledged: Acknowledged[] = [];
   /** What the process said on standard error, for the message of a failed test. */
@@ -44,9 +48,9 @@ export class StoreProcess {
 
   constructor(directory: string, { fileBlocks, addressBlocks, env }: Surroundings = {}) {
     const program = compiled('test/stores/programs/store-process.ts');
-    const limits = [limit('f', fileBlocks), limit('v', addressBlocks)].join(' ');
-    const script = `${limits} exec "$0" "$@"`;
-    this.child = spawn('bash', ['-c', script, process.execPath, program, directory], {
+    const limits = [...limit('fsize', fileBlocks), ...limit('as', addressBlocks)];
+    const command = [...(limits.length > 0 ? ['prlimit', ...limits] : []), process.execPath];
+    this.child = spawn(command[0]!, [...command.slice(1), program, directory], {
       stdio: 'pipe',
       env: { ...process.env, ...env },
     });
