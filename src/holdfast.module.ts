@@ -25,13 +25,13 @@ const stores = StoresModule.forRootAsync({
 
 const refCounts = RefCountModule.forRootAsync({
   inject: [SETTINGS, HOLDFAST_OPTIONS],
-  useFactory: ({ refcountStorage, updateRequiresNoRef, storeUrl }: Settings, options: HoldfastOptions) => {
+  useFactory: ({ refcountStorage, storeUrl }: Settings, options: HoldfastOptions) => {
     const storage = options.refCountStorage ?? refCountStorageFor(refcountStorage);
     assertEmbedded(
       storage,
       options.stateStore ? options.stateStore.shared === true : isSharedStore(storeUrl),
     );
-    return { storage, updateRequiresNoRef };
+    return { storage };
   },
 });
 

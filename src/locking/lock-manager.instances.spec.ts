@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { FaultyStore } from '../../test/support/faulty-store.js';
 import { bench, deferred } from '../../test/support/layer.js';
-import { SimulatedClock } from '../../test/support/simulated-clock.js';
+import { settled, SimulatedClock } from '../../test/support/simulated-clock.js';
 import { MemoryStateStore } from '../stores/memory/memory-state-store.js';
 import { type LockPolicy } from './lock-policy.js';
 
@@ -93,5 +93,26 @@ describe('Several managers over one store', () => {
     expect(await a!.layer.waiting()).toEqual(['n2']);
     await a!.clock.advance(1500);
     expect(await a!.layer.waiting()).toEqual([]);
+  });
+
+  it('find a reference that was made at another before they were asked, although they have not seen it yet', async () => {
+    const [a, b] = await instances([0, 0]);
+    b!.connection.faults = { heldBack: 1 };
+    await a!.manager.execute('layer', { kind: 'add-reference', nodeId: 'n1' });
+    const found = b!.manager.referencedBy('n1');
+    await b!.clock.advance(5000);
+    b!.connection.deliver();
+    expect(await found).toEqual(['layer']);
+  });
+
+  it('do not say what a node refers to while they cannot see it', async () => {
+    const [a, b] = await instances([0, 0]);
+    b!.connection.faults = { heldBack: 1 };
+    await a!.manager.execute('layer', { kind: 'add-reference', nodeId: 'n1' });
+    const found = b!.manager.referencedBy('n1');
+    const failing = expect(found).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    await settled();
+    await b!.clock.advance(6000);
+    await failing;
   });
 });

@@ -161,7 +161,7 @@ export class LockManager implements OnModuleInit, BeforeApplicationShutdown {
 
   /** Resolves when everything is known here that was committed before this revision; see `RecordFeed.caughtUp`. */
   caughtUp(partition: number, revision: number): Promise<void> {
-    return this.feed.caughtUp(partition, revision);
+    return this.feed.caughtUp({ partition, revision });
   }
 
   /** Deadlines in the time in which the changes of the store were seen. */
@@ -208,11 +208,12 @@ export class LockManager implements OnModuleInit, BeforeApplicationShutdown {
     return (counted ?? this.peek(resourceId)?.references)?.size ?? 0;
   }
 
-  /** The resources that a node refers to, as last seen here and only while that is how it is now. */
+  /** The resources that a node refers to, those included that another instance was told of before the call. */
   async referencedBy(nodeId: string): Promise<readonly string[]> {
     const listed = await this.references.listByNode(nodeId);
     if (listed) return listed;
     this.assertWatching('list');
+    if (this.store.shared) await this.feed.caughtUp();
     const found: string[] = [];
     await inTurns(this.resources(), ({ resourceId, state }) => {
       if (state.references.has({ nodeId })) found.push(resourceId);

@@ -13,8 +13,8 @@ import { SerialByKey } from './serial-by-key.js';
 const RELEASED_AT_ONCE = 256;
 
 /**
- * Which nodes use which resource, and what that means for an operation. Plain class: content-side code makes one with
- * `new`, Nest users get one from `RefCountModule`.
+ * Which nodes use which resource, and what that means for an operation. Plain class for programs that count for
+ * themselves; on the server the lock manager counts.
  *
  * Promises: calls for one resource reach the storage one after another, so that no update is lost, while other
  * resources go on; a node counts once; every rejection is a `RefCountError`.

@@ -4,8 +4,6 @@ import { type RefCountStorage } from './ref-count-storage.interface.js';
 export interface RefCountModuleOptions {
   /** Where counts live. None: in the resource's own state, the server's default. */
   readonly storage?: RefCountStorage | undefined;
-  /** Whether an `update` is refused while anybody refers to the resource. Default false. */
-  readonly updateRequiresNoRef?: boolean | undefined;
 }
 
 export const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN: REF_COUNT_MODULE_OPTIONS } =

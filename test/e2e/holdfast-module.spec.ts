@@ -8,6 +8,7 @@ import {
 import { APP_GUARD } from '@nestjs/core';
 import { Test } from '@nestjs/testing';
 import { describe, expect, it } from 'vitest';
+import { RefCountManager } from '../../src/content/index.js';
 import { HoldfastModule, LockManager, type ReferenceCount, type RefCountStorage } from '../../src/index.js';
 
 @Injectable()
@@ -117,6 +118,9 @@ describe('HoldfastModule', () => {
     });
     expect(storage.counts.get('layer')).toMatchObject({ count: 1, nodes: [{ nodeId: 'greeter' }] });
     expect(manager.peek('layer')?.references.size).toBe(0);
+    expect(() => app.get(RefCountManager, { strict: false }), 'a second writer').toThrow(
+      /not find RefCountManager/,
+    );
     await app.close();
   });
 });

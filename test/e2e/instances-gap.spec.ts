@@ -124,7 +124,7 @@ describe('A server whose watch of the store was compacted', () => {
     await connection.missing(() => here.unlock());
     await stream.untilClosed();
     const again = await there.stream('/events');
-    expect((await again.nextEvent()).json).toEqual({ locks: [], more: false });
+    expect((await again.nextEvent()).json).toEqual({ locks: [], more: false, heartbeat_ms: 15_000 });
   });
 
   it('forgets what a session no longer waits for', async () => {
