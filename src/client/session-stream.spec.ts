@@ -70,6 +70,17 @@ describe('the stream of a session', () => {
     expect(abandon).toHaveBeenCalledTimes(1);
   });
 
+  it('says nothing more when it is given up, or closed, in the middle of what came', () => {
+    for (const middle of ['event: odd\ndata: nonsense\n\n', 'event: last\ndata: {}\n\n']) {
+      const { stream, head, say, listener } = scene();
+      listener.event.mockImplementation((_session, name) => name === 'last' && stream.close());
+      void stream.isHeard(session);
+      head(200);
+      say(`${SNAPSHOT}${middle}event: late\ndata: {}\n\n`);
+      expect(listener.event).not.toHaveBeenCalledWith(session, 'late', {});
+    }
+  });
+
   it('that was open for a while is opened again at once when it is cut; one that was not, later', async () => {
     const { clock, stream, handlers, head, say } = scene();
     void stream.isHeard(session);
