@@ -129,32 +129,15 @@ describe('the stream of a session', () => {
     expect(listener.down).not.toHaveBeenCalled();
   });
 
-  it('is given up after two and a half of the heartbeats that its snapshot tells', async () => {
-    const { clock, stream, head, say, listener } = scene();
-    void stream.isHeard(session);
-    head(200);
-    say('event: snapshot\ndata: {"waits":[],"heartbeat_ms":100}\n\n');
-    await clock.advance(249);
-    expect(listener.down).not.toHaveBeenCalled();
-    await clock.advance(1);
-    expect(listener.down).toHaveBeenCalledTimes(1);
-    await clock.advance(30_000);
-    void stream.isHeard(session);
-    head(200);
-    say('event: snapshot\ndata: {"waits":[],"heartbeat_ms":60000}\n\n');
-    await clock.advance(149_999);
-    expect(listener.down).toHaveBeenCalledTimes(1);
-    await clock.advance(1);
-    expect(listener.down).toHaveBeenCalledTimes(2);
-  });
-
-  it('whose snapshot tells no time that could be one is held to the usual', async () => {
-    const { clock, stream, head, say, listener } = scene();
-    void stream.isHeard(session);
-    head(200);
-    say('event: snapshot\ndata: {"waits":[],"heartbeat_ms":0}\n\n');
-    await clock.advance(2499);
-    expect(listener.down).not.toHaveBeenCalled();
+  it('says nothing more when it is given up, or closed, in the middle of what came', () => {
+    for (const middle of ['event: odd\ndata: nonsense\n\n', 'event: last\ndata: {}\n\n']) {
+      const { stream, head, say, listener } = scene();
+      listener.event.mockImplementation((_session, name) => name === 'last' && stream.close());
+      void stream.isHeard(session);
+      head(200);
+      say(`${SNAPSHOT}${middle}event: late\ndata: {}\n\n`);
+      expect(listener.event).not.toHaveBeenCalledWith(session, 'late', {});
+    }
   });
 
   it('that was open for a while is opened again at once when it is cut; one that was not, later', async () => {

@@ -145,7 +145,9 @@ class Connection implements AnswerListener {
     this.onDown(leaveForMs);
   }
 
+  /** Of several that came together, each may end it. */
   private take({ event, data }: EventSourceMessage): void {
+    if (this.isOver) return;
     const json = parsed(data);
     if (!json || event === undefined) return this.down(AFTER_SILENCE_MS);
     if (event !== 'snapshot') return this.listener.event(this.session, event, json);

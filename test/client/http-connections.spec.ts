@@ -1,9 +1,15 @@
 import dns from 'node:dns';
+import { networkInterfaces } from 'node:os';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { answer, type RawPeer } from '../support/raw-http-server.js';
 import { settled, SimulatedClock } from '../support/simulated-clock.js';
 import { until } from '../support/server-bootstrap.js';
 import { ask, poolOf, rawServer } from './http-setup.js';
+
+/** Containers may be without. */
+const HAS_IPV6 = Object.values(networkInterfaces()).some((its) =>
+  its!.some(({ address }) => address === '::1'),
+);
 
 type LookUp = [name: string, options: unknown, told: (error: null, addresses: object[]) => void];
 
@@ -162,7 +168,7 @@ describe('a connection that is not there', () => {
     await clock.advance(9999);
     expect(asked.end).toBeUndefined();
     await clock.advance(1);
-    expect((await asked.failure).message).toBe('no connection within 10000 ms');
+    expect(asked.end).toMatchObject({ message: 'no connection within 10000 ms' });
     expect(clock.pendingTimers).toBe(0);
   });
 
@@ -189,11 +195,7 @@ describe('a host', () => {
     return lookUp;
   }
 
-  it.each([
-    ['at the first of its addresses', '::1', 'both.test'],
-    ['at the second of its addresses', '127.0.0.1', 'both.test'],
-    ['by an address of IPv6', '::1', '[::1]'],
-  ])('is found %s', async (_, listensOn, name) => {
+  async function isFound(name: string, listensOn: string): Promise<void> {
     const server = await rawServer(({ head }, peer) => peer.say(answer(head.repeat(2000))), listensOn);
     const lookUp = spyOnLookUp();
     const pool = poolOf({ url: `http://${name}:${server.port}` });
@@ -203,7 +205,11 @@ describe('a host', () => {
     }
     expect(server.peers).toHaveLength(1);
     expect(lookUp).toHaveBeenCalledTimes(name === 'both.test' ? 1 : 0);
-  });
+  }
+
+  it('is found at the second of its addresses', () => isFound('both.test', '127.0.0.1'));
+  it.skipIf(!HAS_IPV6)('is found at the first of its addresses', () => isFound('both.test', '::1'));
+  it.skipIf(!HAS_IPV6)('is found by an address of IPv6', () => isFound('[::1]', '::1'));
 
   it('that is at none of its addresses is refused with the reason', async () => {
     spyOnLookUp();

@@ -5,6 +5,7 @@ import { buildingBlockMutants } from './core-building-blocks.mjs';
 import { endingMutants } from './core-ending.mjs';
 import { livenessMutants } from './core-liveness.mjs';
 import { openingMutants } from './core-opening.mjs';
+import { httpClientMutants } from './http-client-mutants.mjs';
 import { instanceMutants } from './instance-mutants.mjs';
 import { journalMutants } from './journal-mutants.mjs';
 import managerMutants from './manager-mutants.mjs';
@@ -31,6 +32,7 @@ export const mutants = [
   ...contentMutants,
   ...containerdMutants,
   ...journalMutants,
+  ...httpClientMutants,
 ];
 
 function withTests(tests, group) {

@@ -63,7 +63,7 @@ export class HttpConnection {
 
   /** A server does not take back what it has said of idle connections: this one is not closed just now. */
   get isFresh(): boolean {
-    return !this.isGone && this.clock.monotonicMs() < this.freshUntilMs;
+    return this.clock.monotonicMs() < this.freshUntilMs;
   }
 
   /** While it is under way, the process is kept alive. */
