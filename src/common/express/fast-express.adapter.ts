@@ -24,7 +24,7 @@ const BODILESS = new Set([204, 205, 304]);
  */
 export class FastExpressAdapter extends ExpressAdapter {
   private readonly messages: MessageClasses;
-  private readonly bodies = new JsonBodyReader();
+  protected readonly bodies = new JsonBodyReader();
   private cutsConnections = false;
 
   constructor(
@@ -42,12 +42,16 @@ export class FastExpressAdapter extends ExpressAdapter {
     this.cutsConnections = forceCloseConnections;
     const handle = (request: IncomingMessage, response: ServerResponse) => {
       closeWithConnection(response);
-      this.app(request, response);
+      this.serve(request, response);
     };
     this.httpServer = httpsOptions
       ? createSecureServer({ ...httpsOptions, ...this.messages }, handle)
       : createServer(this.messages, handle);
     answerMalformedRequests(this.httpServer);
+  }
+
+  protected serve(request: IncomingMessage, response: ServerResponse): void {
+    this.app(request, response);
   }
 
   override close(): Promise<unknown> | undefined {
