@@ -1,4 +1,3 @@
-import { type Express } from 'express';
 import { describe, expect, it, vi } from 'vitest';
 import { type ServerAdapter } from '../../src/server-adapter.js';
 import { TestServer } from '../support/server-bootstrap.js';
@@ -31,7 +30,7 @@ describe('requests that go to their controller without a search', () => {
 
   it('are those to a path as it is written here', async () => {
     const server = await TestServer.start();
-    const search = vi.spyOn(server.app.getHttpAdapter().getInstance<Express>().router, 'handle');
+    const search = vi.spyOn(server.app.getHttpAdapter().getInstance().router, 'handle');
     for (const [path, body] of CASES) await server.call('POST', path, body);
     expect(search).not.toHaveBeenCalled();
     for (const path of ['/lock?', '/LOCK', '/lock/']) await server.call('POST', path, {});
