@@ -12,8 +12,9 @@ import { freePort, leaveServerCore, start } from './processes.mjs';
 import { rate, ratio, table, temporaryDirectory, thousands } from './support.mjs';
 
 const MILLISECONDS = 700;
-/** Single requests take other paths than batches, and are few: their code needs time to be compiled. */
 const WARM_UP_MS = 4000;
+/** Single requests are few: it takes some 12,000 cycles until the server's code for them is compiled, and nothing changes after that. */
+const WARM_UP_ALONE_MS = 12_000;
 const ROUNDS = 15;
 const WORKERS = 32;
 const CONTENDED_KEYS = 4;
@@ -50,12 +51,13 @@ async function round(milliseconds, server, workers, work) {
 }
 
 /**
- * Many short rounds of each contender, after one to warm up. They take turns, so that whatever else the machine does disturbs all of
+ * Many short rounds of each contender, each with a server of its own, after one to warm up. They take turns, so that whatever else the machine does disturbs all of
  * them alike.
  */
 async function measure(contenders) {
   const results = new Map(contenders.map(([name]) => [name, []]));
-  for (const [, ...contender] of contenders) await round(WARM_UP_MS, ...contender);
+  for (const [, server, workers, work] of contenders)
+    await round(workers === 1 ? WARM_UP_ALONE_MS : WARM_UP_MS, server, workers, work);
   for (let n = 0; n < ROUNDS; n++) {
     for (const [name, ...contender] of contenders)
       results.get(name).push(await round(MILLISECONDS, ...contender));
@@ -124,17 +126,17 @@ async function measureAll() {
   const memory = await startHoldfast({ STORE_URL: 'memory:' });
   const file = await startHoldfast({ STORE_URL: `file:${directory.path}` });
   const handover = await startHoldfast({ STORE_URL: 'memory:', SUCCESS_POLICY: 'handover' });
+  const single = await startHoldfast({ STORE_URL: 'memory:' });
   const bare = await startBareLocks();
-  const inMemory = privateKeys(memory);
-  const onBare = privateKeys(bare);
+  const bareSingle = await startBareLocks();
   const results = await measure([
     ...(redis ? redlockContenders(redis) : []),
-    ['memory', memory, WORKERS, inMemory],
-    ['bare', bare, WORKERS, onBare],
+    ['memory', memory, WORKERS, privateKeys(memory)],
+    ['bare', bare, WORKERS, privateKeys(bare)],
     ['file', file, WORKERS, privateKeys(file)],
     ['handover', handover, WORKERS, contended(handover)],
-    ['alone', memory, 1, inMemory],
-    ['bareAlone', bare, 1, onBare],
+    ['alone', single, 1, privateKeys(single)],
+    ['bareAlone', bareSingle, 1, privateKeys(bareSingle)],
     ...(await bareContenders()),
   ]);
   await directory.remove();

@@ -19,6 +19,7 @@ import { StoreError } from '../stores/store.error.js';
 import { EventBus } from '../subscriptions/event-bus.js';
 import { RecordFeed } from './record-feed.js';
 import { Committer, type MeasuredCommit } from './committer.js';
+import { Company } from './company.js';
 import { Crowd } from './crowd.js';
 import { CountedReferences } from './counted-references.js';
 import { Deadlines, type Due } from './deadlines.js';
@@ -105,6 +106,7 @@ export class LockManager implements OnModuleInit, BeforeApplicationShutdown {
       committer: new Committer(store, clock),
       crowd: store.shared ? new Crowd(clock) : undefined,
       clock,
+      company: new Company(clock),
       deadlines: this.deadlines,
       // A repeated request is written only when half of the waiter's time has passed: see `KeyClock.shouldTouch`.
       policy: { ...policy, unheardMs: store.shared ? policy.waiterTtlMs / 2 : 0 },

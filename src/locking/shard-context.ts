@@ -3,6 +3,7 @@ import { type Policy } from '../core/policy.js';
 import { type StateStore } from '../stores/state-store.interface.js';
 import { type Committer } from './committer.js';
 import { type CountedReferences } from './counted-references.js';
+import { type Company } from './company.js';
 import { type Crowd } from './crowd.js';
 import { type Deadlines } from './deadlines.js';
 import { type DeadlinePolicy } from './key-clock.js';
@@ -16,6 +17,7 @@ export interface ShardContext {
   /** Only over a shared store: an embedded one is quicker than any crowd. */
   readonly crowd: Crowd | undefined;
   readonly clock: Clock;
+  readonly company: Company;
   readonly deadlines: Deadlines<ResourceSlot>;
   readonly policy: Policy & DeadlinePolicy;
   readonly references: CountedReferences;
