@@ -8,7 +8,8 @@ import { ratio, table } from './support.mjs';
 process.setMaxListeners(64); // one for each process that ends with this one
 
 const MB = 1024 * 1024;
-const LAYER_MB = Number(process.env.BENCH_LAYER_MB ?? 200);
+/** `ctr` looks ten times a second whether it is done, which is to be little beside the whole. */
+const LAYER_MB = Number(process.env.BENCH_LAYER_MB ?? 600);
 const BIG_LAYER_MB = Number(process.env.BENCH_BIG_LAYER_MB ?? 1024);
 const SHORT_MB = 150;
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3);
