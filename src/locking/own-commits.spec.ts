@@ -1,29 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { EMPTY_STATE } from '../core/state.js';
+import { DEFAULT_POLICY } from '../../test/support/default-policy.js';
+import { combine } from './batch.js';
 import { OwnCommits } from './own-commits.js';
 import { encodeRecord, NO_RECORD } from './records/record.js';
 import { type Attempt } from './resource-slot.js';
 
-const event = {
-  name: 'withdrawn',
-  moment: { revision: 0, n: 0 },
-  type: 'pull',
-  nodeId: 'n',
-  sessionId: undefined,
-  success: false,
-  error: '',
-  token: undefined,
-  atMs: 0,
-  sinceMs: undefined,
-  dismissed: 0,
-  referenceCount: 0,
-  observersOnly: false,
-} as const;
-
 function attempt(commitId: string, revision: number): Attempt & { head: string } {
-  const { head } = encodeRecord('r', NO_RECORD, EMPTY_STATE, [event], commitId);
-  const batch = { state: EMPTY_STATE, events: [event], results: [] };
-  const made = { commitId, batch, spilled: [], baseRevision: 0, listings: 1, isDoubtful: false };
+  const acquire = { kind: 'acquire', type: 'pull', asker: { nodeId: 'n' } } as const;
+  const batch = combine(EMPTY_STATE, [acquire], 0, DEFAULT_POLICY);
+  const { head, spilled } = encodeRecord('r', NO_RECORD, batch.state, batch.events, commitId);
+  const made = { commitId, batch, spilled, baseRevision: 0, listings: 1, isDoubtful: false };
   return { ...made, head: head!, revision, isShown: false };
 }
 
