@@ -27,7 +27,7 @@ describe('a command', () => {
 
   it('that comes second in its turn waits for the end of it', async () => {
     const { company, next } = scene();
-    company.join();
+    void company.join();
     let isOver = false;
     void company.join()!.then(() => (isOver = true));
     await settled();
@@ -38,8 +38,8 @@ describe('a command', () => {
 
   it('that comes first waits, too, where the turn before brought several', async () => {
     const { company, next } = scene();
-    company.join();
-    company.join();
+    void company.join();
+    void company.join();
     await next();
     expect(company.join()).toBeInstanceOf(Promise);
     await next();
