@@ -1,3 +1,5 @@
+/// <reference types="node" preserve="true" />
+/// <reference lib="esnext.disposable" preserve="true" />
 /** The client of Holdfast: `import { LockClient } from 'holdfast/client'`. */
 export { type CancelTimer, type Clock, SystemClock } from './clock.js';
 export {

@@ -67,10 +67,20 @@ function noAnswer({ url, cause }: Reply): string {
   return `No answer from ${url} (${causeOf(cause)})`;
 }
 
+/** Of certificates that nobody here vouches for. */
+const UNTRUSTED: ReadonlySet<string> = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+]);
+
 /** `connect ECONNREFUSED 127.0.0.1:8086` and the like; where several addresses were tried, the error has only a code. */
 export function causeOf(cause: unknown): string {
   const { message, code } = (cause ?? {}) as { message?: string; code?: string };
   if (code === 'ERR_SSL_WRONG_VERSION_NUMBER') return 'it does not speak TLS: is http:// meant?';
+  if (code !== undefined && UNTRUSTED.has(code))
+    return `${message}: name the authority behind it in NODE_EXTRA_CA_CERTS`;
   return message || code || 'it is not known why';
 }
 

@@ -210,7 +210,7 @@ export class RedisStateStore implements StateStore {
     for (;;) {
       const page = (await this.nodes.ask(partition, 'list', (redis) =>
         redis.callBuffer('EVAL', PAGE_SCRIPT, 2, index, items, from, to, ITEMS_PER_PAGE),
-      )) as Buffer[];
+      )) as Page;
       if (page.length > 0) yield itemsOf(page);
       if (page.length < 2 * ITEMS_PER_PAGE) return;
       from = Buffer.concat([AFTER, page.at(-2)!]);
@@ -224,11 +224,16 @@ export class RedisStateStore implements StateStore {
   }
 }
 
-function itemsOf(page: readonly Buffer[]): Item[] {
+/** Keys and what is stored under them, in turn. */
+type Page = readonly (Buffer | null)[];
+
+/** What is only in the index was deleted by somebody who may not write there: it is no item, and must not keep anybody from the others. */
+function itemsOf(page: Page): Item[] {
   const items: Item[] = [];
   for (let at = 0; at < page.length; at += 2) {
     const key = page[at]!;
-    items.push(itemOf(decodeExact(key, 0, key.length), page[at + 1]!));
+    const stored = page[at + 1];
+    if (stored) items.push(itemOf(decodeExact(key, 0, key.length), stored));
   }
   return items;
 }

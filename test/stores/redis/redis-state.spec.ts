@@ -45,6 +45,14 @@ describe('RedisStateStore, what it finds in Redis', () => {
     expect((await getOne(store, 'a'))?.value).toBe('one');
   });
 
+  it('lists everything else where a key is in the index alone', async () => {
+    const redis = await startRedis();
+    const store = await openRedis(redis.port);
+    for (const key of ['a', 'b', 'c']) await committed(store, put(key, 'absent'));
+    await redis.command('HDEL', '{test/p0}/items', 'b');
+    expect((await listAll(store)).items.map(({ key }) => key)).toEqual(['a', 'c']);
+  });
+
   it('does not open a Redis that evicts', async () => {
     const redis = await startRedis('--maxmemory-policy', 'allkeys-lru');
     await expect(openRedis(redis.port)).rejects.toMatchObject({
