@@ -129,7 +129,7 @@ export class CommitRounds {
 
   private land(slot: ResourceSlot, work: Work, attempt: Attempt, revision: number): void {
     this.keeper.adoptOwn(slot, attempt, revision);
-    if (!attempt.isShown) this.context.own.landed(attempt);
+    this.context.own.landed(attempt);
     const { results } = attempt.batch;
     if (results.every((result, index) => isPatient(work.inbox[index]!.command, result))) {
       this.context.crowd?.committed(slot);

@@ -38,6 +38,17 @@ describe('commits of this instance that the feed has not shown', () => {
     expect(own.shown(one.head, 9)).toBeUndefined();
   });
 
+  it('are not crowded out by those that the feed has shown or that deleted a record', () => {
+    const own = new OwnCommits();
+    const first = attempt('i.first', 1);
+    own.landed(first);
+    for (let n = 0; n < 20_000; n++) {
+      const one = attempt(`i.${n}`, n + 2);
+      own.landed(n % 2 === 0 ? { ...one, isShown: true } : { ...one, head: undefined });
+    }
+    expect(own.shown(first.head, 1)).toBe(first);
+  });
+
   it('are forgotten when the feed is far behind', () => {
     const own = new OwnCommits();
     const first = attempt('i.first', 1);

@@ -11,8 +11,9 @@ const MOST_KEPT = 10_000;
 export class OwnCommits {
   private readonly unshown = new Map<string, Attempt>();
 
-  /** Its revision is known. */
+  /** Its revision is known. What deletes a record writes nothing that could be parsed. */
   landed(attempt: Attempt): void {
+    if (attempt.isShown || attempt.head === undefined) return;
     if (this.unshown.size >= MOST_KEPT) this.unshown.clear();
     this.unshown.set(attempt.commitId, attempt);
   }
