@@ -1,8 +1,9 @@
+import { type ChunkedList } from '../core/chunked-list.js';
 import { type Command } from '../core/commands.js';
 import { check } from '../core/invariants.js';
 import { settleResult } from '../core/settle.js';
-import { type ResourceState } from '../core/state.js';
-import { type Write } from '../stores/state-store.interface.js';
+import { type Reference, type ResourceState } from '../core/state.js';
+import { type CommitOutcome } from '../stores/state-store.interface.js';
 import { StoreError } from '../stores/store.error.js';
 import { type Batch, combine } from './batch.js';
 import { isPatient } from './crowd.js';
@@ -14,6 +15,15 @@ import { type ShardContext } from './shard-context.js';
 
 /** Enough for every instance of a large installation to get in between; then something else is wrong. */
 const MAX_TRIES = 64;
+
+/** What is to become of the first commands of an inbox. */
+interface Decision {
+  /** The record it was decided by. */
+  readonly base: StoredRecord;
+  readonly batch: Batch;
+  /** Otherwise it is answered only. */
+  readonly isWritten: boolean;
+}
 
 /** Whoever owns the records: told what a round has read or written. */
 export interface RecordKeeper {
@@ -32,36 +42,94 @@ export class CommitRounds {
     private readonly keeper: RecordKeeper,
   ) {}
 
-  /** Answers at least the first command of the inbox, through one commit or, if there is nothing to write, none. */
-  async answerSome(slot: ResourceSlot, work: Work): Promise<void> {
-    const { references, committer, partitionOf } = this.context;
+  /**
+   * Answers at least the first command of the inbox, through one commit or, if there is nothing to write, none; whom it cannot
+   * answer it refuses. Then it calls back.
+   */
+  answerSome(slot: ResourceSlot, work: Work, done: () => void): void {
+    const fail = (error: unknown) => {
+      for (const pending of work.inbox.splice(0)) pending.reject(error);
+      done();
+    };
+    if (this.context.references.areElsewhere) this.persist(slot, work).then(done, fail);
+    else this.tryOnce(slot, work, done, fail);
+  }
+
+  /** The first try, nearly always the only one, goes without promises: making them takes longer than deciding. */
+  private tryOnce(slot: ResourceSlot, work: Work, done: () => void, fail: (error: unknown) => void): void {
+    const persist = (answered: boolean) => (answered ? undefined : this.persist(slot, work));
+    try {
+      const decision = this.decide(slot, work, undefined);
+      if (!decision.isWritten) return void this.confirm(slot, work, decision).then(persist).then(done, fail);
+      const attempt = this.attempt(slot, work, decision);
+      this.context.committer.commit({
+        partition: attempt.partition,
+        writes: attempt.writes,
+        commands: decision.batch.results.length,
+        settled: (outcome) => {
+          if (outcome.status !== 'committed')
+            return void this.doubt(slot, work, attempt, outcome).then(() => persist(false)).then(done, fail);
+          this.land(slot, work, attempt, outcome.revision);
+          done();
+        },
+        failed: fail,
+      });
+    } catch (error) {
+      fail(error);
+    }
+  }
+
+  /** Tries until it has answered. */
+  private async persist(slot: ResourceSlot, work: Work): Promise<void> {
+    const { references } = this.context;
     const { resourceId } = slot;
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const landed = work.inFlight.find(({ revision }) => revision !== undefined);
       if (landed) return this.land(slot, work, landed, landed.revision!);
-      const loading = references.load(resourceId);
-      const counted = loading && (await loading);
-      const base = slot.record;
-      const state = references.attach(base.state, counted);
-      const batch = this.combine(slot, work, state);
-      if (batch.state === state && !this.isOver(slot)) {
-        if (await this.isCurrent(slot, base)) return this.answer(slot, work, batch, base.revision);
+      const counted = await references.load(resourceId);
+      const decision = this.decide(slot, work, counted);
+      if (!decision.isWritten) {
+        if (await this.confirm(slot, work, decision)) return;
         continue;
       }
-      const saving = references.save(resourceId, counted, batch.state.references);
-      if (saving) await saving;
-      const { attempt, writes } = this.attempt(slot, base, batch);
-      work.inFlight.push(attempt);
-      const outcome = await committer.commit(partitionOf(resourceId), writes, batch.results.length);
+      await references.save(resourceId, counted, decision.batch.state.references);
+      const attempt = this.attempt(slot, work, decision);
+      const outcome = await this.commit(attempt);
       if (outcome.status === 'committed') return this.land(slot, work, attempt, outcome.revision);
-      attempt.isDoubtful = outcome.status === 'unknown';
-      await this.findOwn(work, slot.resourceId, await this.reload(slot));
+      await this.doubt(slot, work, attempt, outcome);
     }
     throw new StoreError(
       'STORE_UNAVAILABLE',
       'commit',
       `resource ${resourceId} was changed by others ${MAX_TRIES} times in a row: try again`,
     );
+  }
+
+  /** What the commands of the inbox come to, over the record as last seen. */
+  private decide(slot: ResourceSlot, work: Work, counted: ChunkedList<Reference> | undefined): Decision {
+    const base = slot.record;
+    const state = this.context.references.attach(base.state, counted);
+    const batch = this.combine(slot, work, state);
+    return { base, batch, isWritten: batch.state !== state || this.isOver(slot) };
+  }
+
+  /** Answers what needs no commit, unless the store has something newer than it was decided by. */
+  private async confirm(slot: ResourceSlot, work: Work, { base, batch }: Decision): Promise<boolean> {
+    if (!(await this.isCurrent(slot, base))) return false;
+    this.answer(slot, work, batch, base.revision);
+    return true;
+  }
+
+  private commit({ partition, writes, batch }: Attempt): Promise<CommitOutcome> {
+    return new Promise((settled, failed) =>
+      this.context.committer.commit({ partition, writes, commands: batch.results.length, settled, failed }),
+    );
+  }
+
+  /** Another was first, or nobody knows: from now on the record is what the store has, and perhaps that is the very attempt. */
+  private async doubt(slot: ResourceSlot, work: Work, attempt: Attempt, outcome: CommitOutcome): Promise<void> {
+    attempt.isDoubtful = outcome.status === 'unknown';
+    await this.findOwn(work, slot.resourceId, await this.reload(slot));
   }
 
   /**
@@ -103,28 +171,28 @@ export class CommitRounds {
     return slot.isOver(this.context.deadlines.now(), this.context.policy);
   }
 
-  private attempt(
-    slot: ResourceSlot,
-    base: StoredRecord,
-    batch: Batch,
-  ): { attempt: Attempt; writes: readonly Write[] } {
-    const commitId = this.context.newCommitId();
-    const next = this.context.references.detach(batch.state);
+  private attempt(slot: ResourceSlot, work: Work, { base, batch }: Decision): Attempt {
+    const { references, newCommitId, partitionOf, listingsOf } = this.context;
+    const commitId = newCommitId();
+    const next = references.detach(batch.state);
     const { writes, head, spilled } = encodeRecord(slot.resourceId, base, next, batch.events, commitId);
     check(writes.length > 0, 'a commit writes something');
-    const listings = this.context.listingsOf(this.context.partitionOf(slot.resourceId));
+    const partition = partitionOf(slot.resourceId);
     const attempt: Attempt = {
       commitId,
+      partition,
+      writes,
       batch,
       head,
       spilled,
-      listings,
+      listings: listingsOf(partition),
       baseRevision: base.revision,
       isDoubtful: false,
       revision: undefined,
       isShown: false,
     };
-    return { writes, attempt };
+    work.inFlight.push(attempt);
+    return attempt;
   }
 
   private land(slot: ResourceSlot, work: Work, attempt: Attempt, revision: number): void {
@@ -141,11 +209,12 @@ export class CommitRounds {
     const nowMs = this.context.deadlines.now();
     const answered = work.inbox.splice(0, batch.results.length);
     for (let i = 0; i < answered.length; i++) {
-      const { command, resolve } = answered[i]!;
+      const pending = answered[i]!;
+      const { command } = pending;
       if (command.kind === 'acquire' || command.kind === 'claim') {
         slot.clockOf(command.type)?.asked(command.asker, nowMs);
       }
-      resolve(settleResult(batch.results[i]!, revision));
+      pending.resolve(settleResult(batch.results[i]!, revision));
     }
   }
 

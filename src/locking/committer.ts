@@ -4,7 +4,6 @@ import {
   type Commit,
   type CommitOutcome,
   type StateStore,
-  type Write,
 } from '../stores/state-store.interface.js';
 
 /** One commit as the store took it, for whoever measures. */
@@ -16,11 +15,13 @@ export interface MeasuredCommit {
   readonly outcome: CommitOutcome['status'] | 'failed';
 }
 
-interface WaitingCommit {
-  readonly commit: Commit;
+/** A commit, and who is told what became of it: one of both, once. */
+export interface SentCommit extends Commit {
+  /** How many commands it answers. */
   readonly commands: number;
-  readonly resolve: (outcome: CommitOutcome) => void;
-  readonly reject: (error: unknown) => void;
+  settled(outcome: CommitOutcome): void;
+  /** Nothing was written. */
+  failed(error: unknown): void;
 }
 
 /** Runs what is chained to it after what runs now; `queueMicrotask` does the same at twice the price. */
@@ -29,43 +30,34 @@ const NEXT = Promise.resolve();
 /** Sends the commits that become ready in one turn of the event loop to the store together. */
 export class Committer {
   readonly commits$ = new Subject<MeasuredCommit>();
-  private waiting: WaitingCommit[] = [];
+  private waiting: SentCommit[] = [];
 
   constructor(
     private readonly store: StateStore,
     private readonly clock: Clock,
   ) {}
 
-  /** `commands`: how many of them it answers. */
-  commit(partition: number, writes: readonly Write[], commands: number): Promise<CommitOutcome> {
-    return new Promise((resolve, reject) => {
-      if (this.waiting.length === 0) void NEXT.then(this.send);
-      this.waiting.push({ commit: { partition, writes }, commands, resolve, reject });
-    });
+  commit(commit: SentCommit): void {
+    if (this.waiting.push(commit) === 1) void NEXT.then(this.send);
   }
 
   private readonly send = (): void => {
     const sent = this.waiting;
     this.waiting = [];
-    const commits = sent.map(({ commit }) => commit);
     const sentAtMs = this.clock.monotonicMs();
-    const outcomes = this.outcomesOf(commits);
-    for (let i = 0; i < sent.length; i++) this.settle(sent[i]!, outcomes[i]!, sentAtMs);
+    const outcomes = this.outcomesOf(sent);
+    for (let i = 0; i < sent.length; i++) this.follow(sent[i]!, outcomes[i]!, sentAtMs);
   };
 
-  private settle(
-    { commands, resolve, reject }: WaitingCommit,
-    pending: Promise<CommitOutcome>,
-    sentAtMs: number,
-  ): void {
+  private follow(commit: SentCommit, pending: Promise<CommitOutcome>, sentAtMs: number): void {
     pending.then(
       (outcome) => {
-        resolve(outcome);
-        this.measure(outcome.status, commands, sentAtMs);
+        this.measure(outcome.status, commit.commands, sentAtMs);
+        commit.settled(outcome);
       },
       (error: unknown) => {
-        reject(error);
-        this.measure('failed', commands, sentAtMs);
+        this.measure('failed', commit.commands, sentAtMs);
+        commit.failed(error);
       },
     );
   }

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { settled } from '../../test/support/simulated-clock.js';
 import { Company } from './company.js';
 
@@ -20,29 +20,37 @@ describe('a command', () => {
   it('that comes alone waits for nobody', async () => {
     const { company, next } = scene();
     for (let turns = 0; turns < 3; turns++) {
-      expect(company.join()).toBeUndefined();
+      const begin = vi.fn();
+      company.join(begin);
+      await settled();
+      expect(begin).toHaveBeenCalledOnce();
       await next();
     }
   });
 
   it('that comes second in its turn waits for the end of it', async () => {
     const { company, next } = scene();
-    void company.join();
-    let isOver = false;
-    void company.join()!.then(() => (isOver = true));
+    const begin = vi.fn();
+    company.join(() => undefined);
+    company.join(begin);
     await settled();
-    expect(isOver).toBe(false);
+    expect(begin).not.toHaveBeenCalled();
     await next();
-    expect(isOver).toBe(true);
+    expect(begin).toHaveBeenCalledOnce();
   });
 
   it('that comes first waits, too, where the turn before brought several', async () => {
     const { company, next } = scene();
-    void company.join();
-    void company.join();
+    company.join(() => undefined);
+    company.join(() => undefined);
     await next();
-    expect(company.join()).toBeInstanceOf(Promise);
+    const [second, third] = [vi.fn(), vi.fn()];
+    company.join(second);
+    await settled();
+    expect(second).not.toHaveBeenCalled();
     await next();
-    expect(company.join()).toBeUndefined();
+    company.join(third);
+    await settled();
+    expect([second.mock.calls.length, third.mock.calls.length]).toEqual([1, 1]);
   });
 });

@@ -15,6 +15,11 @@ export class CountedReferences {
 
   constructor(private readonly storage: RefCountStorage | undefined) {}
 
+  /** In a storage of the user's own, not in the state. */
+  get areElsewhere(): boolean {
+    return this.storage !== undefined;
+  }
+
   /** `undefined`: they are in the state. */
   load(resourceId: string): Promise<ChunkedList<Reference>> | undefined {
     return this.storage && this.read(this.storage, resourceId);

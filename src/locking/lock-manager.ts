@@ -145,7 +145,7 @@ export class LockManager implements OnModuleInit, BeforeApplicationShutdown {
   async beforeApplicationShutdown(): Promise<void> {
     this.deadlines.stop();
     this.feed.stop();
-    await Promise.all(this.shards.flatMap((shard) => Array.from(shard.all(), (slot) => slot.work?.done)));
+    await Promise.all(this.shards.map((shard) => shard.idle()));
   }
 
   /** Every change of the store is seen as soon as it is made. */
@@ -176,7 +176,7 @@ export class LockManager implements OnModuleInit, BeforeApplicationShutdown {
   }
 
   execute<C extends Command>(resourceId: string, command: C): Promise<ResultOf<C>> {
-    return this.shardOf(resourceId).submit(resourceId, command);
+    return this.shardOf(resourceId).execute(resourceId, command);
   }
 
   /** Linearizable, and never waits for commands. */

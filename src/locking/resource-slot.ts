@@ -1,6 +1,7 @@
 import { type Command } from '../core/commands.js';
 import { type Result } from '../core/results.js';
 import { isIdle, keyOf, type ResourceState } from '../core/state.js';
+import { type Write } from '../stores/state-store.interface.js';
 import { type Batch } from './batch.js';
 import { type Due } from './deadlines.js';
 import { type DeadlinePolicy, KeyClock } from './key-clock.js';
@@ -9,13 +10,15 @@ import { isWholeInHead, NO_RECORD, recordOfHead, type StoredRecord } from './rec
 
 export interface PendingCommand {
   readonly command: Command;
-  readonly resolve: (result: Result) => void;
-  readonly reject: (error: unknown) => void;
+  resolve(result: Result): void;
+  reject(error: unknown): void;
 }
 
 /** A commit on its way to the store, or one of which nobody knows whether it arrived. */
 export interface Attempt {
   readonly commitId: string;
+  readonly partition: number;
+  readonly writes: readonly Write[];
   readonly batch: Batch;
   /** Text of the head; `undefined`: the record is deleted. */
   readonly head: string | undefined;
@@ -37,7 +40,8 @@ export class Work {
   readonly inbox: PendingCommand[];
   /** The tries at the commit: an earlier one, too, may turn out to have been it. */
   inFlight: Attempt[] = [];
-  done: Promise<void> | undefined;
+  /** Called when nothing is left to be done. */
+  onDone: (() => void) | undefined;
   /** While it waits for more of a crowd: ends that. */
   wake: (() => void) | undefined;
 

@@ -26,14 +26,26 @@ export class Shard implements RecordKeeper {
     this.rounds = new CommitRounds(context, this);
   }
 
-  submit<C extends Command>(resourceId: string, command: C): Promise<ResultOf<C>> {
+  execute<C extends Command>(resourceId: string, command: C): Promise<ResultOf<C>> {
+    return new Promise((resolve, reject) =>
+      this.submit(resourceId, { command, resolve: resolve as (result: Result) => void, reject }),
+    );
+  }
+
+  submit(resourceId: string, pending: PendingCommand): void {
     const slot = this.slotOf(resourceId);
-    return new Promise((resolve, reject) => {
-      const pending = { command, resolve: resolve as (result: Result) => void, reject };
-      if (slot.work) return this.join(slot, slot.work, pending);
-      slot.work = new Work(pending);
-      slot.work.done = this.run(slot, slot.work);
-    });
+    if (slot.work) return this.join(slot, slot.work, pending);
+    const work = new Work(pending);
+    slot.work = work;
+    // What arrives together goes together: first all requests are read, then all are decided, then all are answered. One
+    // after the other would have each step find the processor's caches filled with the other steps (measured: 100 → 70 µs).
+    this.context.company.join(() => this.goOn(slot, work));
+  }
+
+  /** Resolves when everything that is being done by now has been done. */
+  async idle(): Promise<void> {
+    const working = Array.from(this.slots.values(), ({ work }) => work).filter((work) => work !== undefined);
+    await Promise.all(working.map((work) => new Promise<void>((resolve) => (work.onDone = resolve))));
   }
 
   find(resourceId: string): ResourceSlot | undefined {
@@ -106,7 +118,7 @@ export class Shard implements RecordKeeper {
     const { deadlines, policy } = this.context;
     slot.expiring = true;
     const commands = [...slot.dueCommands(deadlines.now(), policy)];
-    const ends = await Promise.allSettled(commands.map((command) => this.submit(slot.resourceId, command)));
+    const ends = await Promise.allSettled(commands.map((command) => this.execute(slot.resourceId, command)));
     slot.expiring = false;
     if (this.slots.get(slot.resourceId) !== slot) return;
     const failed = slot.isBehind || ends.some(({ status }) => status === 'rejected');
@@ -115,21 +127,20 @@ export class Shard implements RecordKeeper {
     this.leave(slot);
   }
 
-  private async run(slot: ResourceSlot, work: Work): Promise<void> {
-    // What arrives together goes together: first all requests are read, then all are decided, then all are answered. One
-    // after the other would have each step find the processor's caches filled with the other steps (measured: 100 → 70 µs).
-    await this.context.company.join();
-    while (work.inbox.length > 0) {
-      try {
-        if (this.context.crowd) await this.gather(slot, work, this.context.crowd);
-        await this.rounds.answerSome(slot, work);
-      } catch (error) {
-        for (const { reject } of work.inbox.splice(0)) reject(error);
-      }
-      work.inFlight = [];
-    }
+  /** Answers what is in the inbox, and what has come by then, one commit after the other. */
+  private goOn(slot: ResourceSlot, work: Work): void {
+    work.inFlight = [];
+    if (work.inbox.length === 0) return this.finish(slot, work);
+    const { crowd } = this.context;
+    const waitMs = crowd ? this.crowdedMs(slot, work, crowd) : 0;
+    if (waitMs > 0) void crowd!.wait(work, waitMs).then(() => this.goOn(slot, work));
+    else this.rounds.answerSome(slot, work, () => this.goOn(slot, work));
+  }
+
+  private finish(slot: ResourceSlot, work: Work): void {
     slot.work = undefined;
     this.leave(slot);
+    work.onDone?.();
   }
 
   private join(slot: ResourceSlot, work: Work, pending: PendingCommand): void {
@@ -137,13 +148,10 @@ export class Shard implements RecordKeeper {
     if (work.wake && !this.isPatient(slot, pending)) work.wake();
   }
 
-  /** Waits for more, as long as nobody in the inbox has to go on. What others commit meanwhile may change that. */
-  private async gather(slot: ResourceSlot, work: Work, crowd: Crowd): Promise<void> {
-    for (;;) {
-      const waitMs = crowd.waitMs(slot);
-      if (waitMs <= 0 || !work.inbox.every((pending) => this.isPatient(slot, pending))) return;
-      await crowd.wait(work, waitMs);
-    }
+  /** How long to wait for more: not while anybody in the inbox has to go on. What others commit meanwhile may change that. */
+  private crowdedMs(slot: ResourceSlot, work: Work, crowd: Crowd): number {
+    const waitMs = crowd.waitMs(slot);
+    return waitMs > 0 && work.inbox.every((pending) => this.isPatient(slot, pending)) ? waitMs : 0;
   }
 
   private isPatient({ state }: ResourceSlot, { command }: PendingCommand): boolean {
