@@ -68,7 +68,9 @@ export class CommitRounds {
         commands: decision.batch.results.length,
         settled: (outcome) => {
           if (outcome.status !== 'committed')
-            return void this.doubt(slot, work, attempt, outcome).then(() => persist(false)).then(done, fail);
+            return void this.doubt(slot, work, attempt, outcome)
+              .then(() => persist(false))
+              .then(done, fail);
           this.land(slot, work, attempt, outcome.revision);
           done();
         },
@@ -127,7 +129,12 @@ export class CommitRounds {
   }
 
   /** Another was first, or nobody knows: from now on the record is what the store has, and perhaps that is the very attempt. */
-  private async doubt(slot: ResourceSlot, work: Work, attempt: Attempt, outcome: CommitOutcome): Promise<void> {
+  private async doubt(
+    slot: ResourceSlot,
+    work: Work,
+    attempt: Attempt,
+    outcome: CommitOutcome,
+  ): Promise<void> {
     attempt.isDoubtful = outcome.status === 'unknown';
     await this.findOwn(work, slot.resourceId, await this.reload(slot));
   }

@@ -1,10 +1,6 @@
 import { Subject } from 'rxjs';
 import { type Clock } from '../common/clock.interface.js';
-import {
-  type Commit,
-  type CommitOutcome,
-  type StateStore,
-} from '../stores/state-store.interface.js';
+import { type Commit, type CommitOutcome, type StateStore } from '../stores/state-store.interface.js';
 
 /** One commit as the store took it, for whoever measures. */
 export interface MeasuredCommit {

@@ -10,7 +10,16 @@ function attempt(commitId: string, revision: number): Attempt & { head: string }
   const acquire = { kind: 'acquire', type: 'pull', asker: { nodeId: 'n' } } as const;
   const batch = combine(EMPTY_STATE, [acquire], 0, DEFAULT_POLICY);
   const { writes, head, spilled } = encodeRecord('r', NO_RECORD, batch.state, batch.events, commitId);
-  const made = { commitId, partition: 0, writes, batch, spilled, baseRevision: 0, listings: 1, isDoubtful: false };
+  const made = {
+    commitId,
+    partition: 0,
+    writes,
+    batch,
+    spilled,
+    baseRevision: 0,
+    listings: 1,
+    isDoubtful: false,
+  };
   return { ...made, head: head!, revision, isShown: false };
 }
 

@@ -21,7 +21,7 @@ import {
   WAITERS,
   writeList,
 } from './lists.js';
-import { jsonOf } from '../../core/text.js';
+import { type JsonWriter } from './json-writer.js';
 
 /** What is not there is not written. */
 export interface StoredKey {
@@ -34,20 +34,45 @@ export interface StoredKey {
   readonly x?: StoredLastRelease;
 }
 
-export function writeKey(key: KeyState, sink: PartSink): string {
-  const { type, hold, lanes, success, failure, dismissals, lastRelease } = key;
-  let text = `{"t":${jsonOf(type)}`;
-  if (hold) text += `,"h":${writeHold(hold)}`;
-  if (lanes.length > 0) text += `,"l":[${lanes.map((lane) => writeLane(lane, sink)).join()}]`;
-  if (success) text += `,"s":${writeOutcome(success)}`;
-  if (failure) text += `,"f":${writeOutcome(failure)}`;
-  if (dismissals.size > 0) text += `,"d":${writeList(DISMISSALS, dismissals, sink)}`;
-  if (lastRelease) text += `,"x":${writeLastRelease(lastRelease)}`;
-  return `${text}}`;
+export function writeKey(out: JsonWriter, key: KeyState, sink: PartSink): void {
+  const { hold, lanes, success, failure, dismissals, lastRelease } = key;
+  out.openObject();
+  out.field('t');
+  out.string(key.type);
+  if (hold) {
+    out.field('h');
+    writeHold(out, hold);
+  }
+  if (lanes.length > 0) {
+    out.field('l');
+    out.openList();
+    for (const lane of lanes) writeLane(out, lane, sink);
+    out.closeList();
+  }
+  if (success) {
+    out.field('s');
+    writeOutcome(out, success);
+  }
+  if (failure) {
+    out.field('f');
+    writeOutcome(out, failure);
+  }
+  if (dismissals.size > 0) {
+    out.field('d');
+    writeList(out, DISMISSALS, dismissals, sink);
+  }
+  if (lastRelease) {
+    out.field('x');
+    writeLastRelease(out, lastRelease);
+  }
+  out.closeObject();
 }
 
-function writeLane({ name, waiters }: Lane, sink: PartSink): string {
-  return `[${jsonOf(name)},${writeList(WAITERS, waiters, sink)}]`;
+function writeLane(out: JsonWriter, { name, waiters }: Lane, sink: PartSink): void {
+  out.openList();
+  out.string(name);
+  writeList(out, WAITERS, waiters, sink);
+  out.closeList();
 }
 
 export function readKey(stored: StoredKey, revision: number, source: PartSource): KeyState {

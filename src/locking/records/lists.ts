@@ -24,12 +24,14 @@ import {
   writeWaiter,
 } from './entries.js';
 import { chunkPart } from './item-keys.js';
+import { type JsonWriter } from './json-writer.js';
 
 /** How the entries of one kind of list are written. */
 interface ListFormat<T extends Asker, E> {
   readonly shape: EntryShape<T>;
   readonly empty: ChunkedList<T>;
-  write(entries: readonly T[]): string;
+  /** One after the other. */
+  write(out: JsonWriter, entries: readonly T[]): void;
   /** Entries of the item with this revision. */
   read(stored: E[], revision: number): T[];
 }
@@ -37,7 +39,9 @@ interface ListFormat<T extends Asker, E> {
 export const WAITERS: ListFormat<Waiter, StoredWaiter> = {
   shape: waiterShape,
   empty: NO_WAITERS,
-  write: (entries) => `[${entries.map(writeWaiter).join()}]`,
+  write: (out, entries) => {
+    for (const waiter of entries) writeWaiter(out, waiter);
+  },
   read: (stored, revision) => stored.map((waiter) => readWaiter(waiter, revision)),
 };
 
@@ -51,7 +55,9 @@ export const DISMISSALS: ListFormat<Dismissal, StoredDismissal> = {
 export const REFERENCES: ListFormat<Reference, StoredReference> = {
   shape: referenceShape,
   empty: NO_REFERENCES,
-  write: (entries) => `[${entries.map(writeReference).join()}]`,
+  write: (out, entries) => {
+    for (const reference of entries) writeReference(out, reference);
+  },
   read: (stored) => stored.map(readReference),
 };
 
@@ -66,7 +72,9 @@ export function isOwnItem(chunk: Chunk<Asker>): boolean {
 }
 
 /** Receives the chunks that are items of their own; `text` only for those this commit changes. */
-export type PartSink = (part: string, revision: number, text: string | undefined) => void;
+export interface PartSink {
+  put(part: string, revision: number, text: string | undefined): void;
+}
 
 /** Gives a chunk of this id and revision if it is at hand, or its text. */
 export type PartSource = (
@@ -75,22 +83,36 @@ export type PartSource = (
 ) => { chunk: Chunk<Asker> } | { text: string; revision: number };
 
 export function writeList<T extends Asker, E>(
+  out: JsonWriter,
   format: ListFormat<T, E>,
   list: ChunkedList<T>,
   sink: PartSink,
-): string {
-  if (list.size === 0) return '[]';
-  const chunks = list.chunks.map((chunk) => {
-    if (!isOwnItem(chunk)) return writeChunk(format, chunk);
-    const changed = chunk.revision === THIS_COMMIT;
-    sink(chunkPart(chunk.id), chunk.revision, changed ? writeChunk(format, chunk) : undefined);
-    return chunk.id;
-  });
-  return `[${chunks.join()}]`;
+): void {
+  out.openList();
+  for (const chunk of list.chunks) {
+    if (!isOwnItem(chunk)) writeChunk(out, format, chunk);
+    else {
+      const isChanged = chunk.revision === THIS_COMMIT;
+      const text = isChanged ? out.aside(() => writeChunk(out, format, chunk)) : undefined;
+      sink.put(chunkPart(chunk.id), chunk.revision, text);
+      out.number(chunk.id);
+    }
+  }
+  out.closeList();
 }
 
-function writeChunk<T extends Asker, E>(format: ListFormat<T, E>, { id, bytes, entries }: Chunk<T>): string {
-  return `[${id},${bytes},${format.write(entries)}]`;
+function writeChunk<T extends Asker, E>(
+  out: JsonWriter,
+  format: ListFormat<T, E>,
+  { id, bytes, entries }: Chunk<T>,
+): void {
+  out.openList();
+  out.number(id);
+  out.number(bytes);
+  out.openList();
+  format.write(out, entries);
+  out.closeList();
+  out.closeList();
 }
 
 export function readList<T extends Asker, E>(

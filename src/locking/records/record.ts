@@ -5,7 +5,16 @@ import { StoreError } from '../../stores/store.error.js';
 import { readEvent, type StoredEvent, writeEvent } from './entries.js';
 import { chunkPart, EVENTS_PART, headKey, keyPart, partKey } from './item-keys.js';
 import { readKey, type StoredKey, writeKey } from './keys.js';
-import { isOwnItem, type PartSource, readList, REFERENCES, type StoredList, writeList } from './lists.js';
+import { JsonWriter } from './json-writer.js';
+import {
+  isOwnItem,
+  type PartSink,
+  type PartSource,
+  readList,
+  REFERENCES,
+  type StoredList,
+  writeList,
+} from './lists.js';
 import { type StoredReference } from './entries.js';
 
 /** Raised with every change of what is written. A record of another version is refused, never overwritten. */
@@ -69,8 +78,25 @@ export interface EncodedRecord {
   readonly spilled: readonly string[];
 }
 
-/** Of the next record: its parts, with the text of those that the commit writes. */
-type Parts = Map<string, { readonly revision: number; readonly text: string | undefined }>;
+/** Of the next record: its parts, with the text of those that the commit writes. Most records have none. */
+class Parts implements PartSink {
+  private byName: Map<string, Part> | undefined;
+
+  put(part: string, revision: number, text: string | undefined): void {
+    (this.byName ??= new Map()).set(part, { revision, text });
+  }
+
+  get all(): ReadonlyMap<string, Part> {
+    return this.byName ?? NO_TEXTS;
+  }
+}
+
+interface Part {
+  readonly revision: number;
+  readonly text: string | undefined;
+}
+
+const NO_TEXTS: ReadonlyMap<string, Part> = new Map();
 
 /** The writes that turn the stored record into the next state. Every commit writes the head: it guards all parts. */
 export function encodeRecord(
@@ -80,9 +106,10 @@ export function encodeRecord(
   events: readonly LockEvent[],
   commitId: string,
 ): EncodedRecord {
-  const parts: Parts = new Map();
+  const sink = new Parts();
   const gone = isIdle(next) && events.length === 0;
-  const head = gone ? undefined : encodeHead(next, events, commitId, parts);
+  const head = gone ? undefined : encodeHead(next, events, commitId, sink);
+  const parts = sink.all;
   const writes: Write[] = [];
   const headWrite = write(headKey(resourceId), base.revision, head);
   if (headWrite) writes.push(headWrite);
@@ -107,40 +134,94 @@ function write(key: string, revision: number, text: string | undefined): Write |
   return revision === 0 ? undefined : { key, expect: revision, delete: true };
 }
 
+/** For one head at a time. */
+const out = new JsonWriter();
+
+/** First as if all were short enough for the head, which nearly always it is. */
 function encodeHead(
   state: ResourceState,
   events: readonly LockEvent[],
   commitId: string,
   parts: Parts,
 ): string {
-  const sink = (part: string, revision: number, text: string | undefined) =>
-    void parts.set(part, { revision, text });
-  let keys = state.keys.map((key) => writeKey(key, sink));
-  const references = writeList(REFERENCES, state.references, sink);
-  const storedEvents = `[${events.map(writeEvent).join()}]`;
-  let inlineEvents = storedEvents;
-  const spillEvents = () => {
-    inlineEvents = 'null';
-    sink(EVENTS_PART, 0, storedEvents);
-  };
-  if (storedEvents.length > INLINE_EVENTS_BYTES) spillEvents();
-  const assemble = () => {
-    const needed = parts.size > 0 ? `,"p":${writeRevisions(parts)}` : '';
-    return `${BEFORE_COMMIT_ID}${commitId}","n":${state.nextChunkId},"k":[${keys.join()}],"r":${references}${needed}${EVENTS_FIELD}${inlineEvents}}`;
-  };
-  const head = assemble();
-  if (Buffer.byteLength(head) <= MAX_HEAD_BYTES) return head;
-  if (events.length > 0) spillEvents();
-  keys = state.keys.map(({ type }, index) => {
-    sink(keyPart(type), 0, keys[index]!);
-    return JSON.stringify(type);
-  });
-  return assemble();
+  const eventsAt = writeHead(state, events, commitId, parts, { events: false, keys: false });
+  const isCrowded = out.length - eventsAt > INLINE_EVENTS_BYTES;
+  if (isCrowded) rewriteHead(state, events, commitId, parts, { events: true, keys: false });
+  if (out.length > MAX_HEAD_BYTES)
+    rewriteHead(state, events, commitId, parts, { events: events.length > 0, keys: true });
+  return out.end();
 }
 
-function writeRevisions(parts: Parts): string {
-  const revisions = Array.from(parts, ([part, { revision }]) => `${JSON.stringify(part)}:${revision}`);
-  return `{${revisions.join()}}`;
+/** What of a record is in parts. */
+interface Spilling {
+  readonly events: boolean;
+  readonly keys: boolean;
+}
+
+function rewriteHead(...args: Parameters<typeof writeHead>): void {
+  out.end();
+  writeHead(...args);
+}
+
+/** Where the events begin. */
+function writeHead(
+  state: ResourceState,
+  events: readonly LockEvent[],
+  commitId: string,
+  parts: Parts,
+  spilling: Spilling,
+): number {
+  out.openObject();
+  out.field('v');
+  out.number(FORMAT_VERSION);
+  out.field('c');
+  out.string(commitId);
+  out.field('n');
+  out.number(state.nextChunkId);
+  out.field('k');
+  out.openList();
+  for (const key of state.keys) {
+    if (spilling.keys) {
+      parts.put(
+        keyPart(key.type),
+        0,
+        out.aside(() => writeKey(out, key, parts)),
+      );
+      out.string(key.type);
+    } else writeKey(out, key, parts);
+  }
+  out.closeList();
+  out.field('r');
+  writeList(out, REFERENCES, state.references, parts);
+  if (spilling.events)
+    parts.put(
+      EVENTS_PART,
+      0,
+      out.aside(() => writeEvents(events)),
+    );
+  if (parts.all.size > 0) writeRevisions(parts.all);
+  const eventsAt = out.length;
+  out.field('e');
+  if (spilling.events) out.null();
+  else writeEvents(events);
+  out.closeObject();
+  return eventsAt;
+}
+
+function writeEvents(events: readonly LockEvent[]): void {
+  out.openList();
+  for (const event of events) writeEvent(out, event);
+  out.closeList();
+}
+
+function writeRevisions(parts: ReadonlyMap<string, Part>): void {
+  out.field('p');
+  out.openObject();
+  for (const [part, { revision }] of parts) {
+    out.field(part);
+    out.number(revision);
+  }
+  out.closeObject();
 }
 
 /** The parts a stored record has now, each with the revision its next write must expect. */
