@@ -1,6 +1,6 @@
-import { type LockEvent } from '../core/events.js';
 import { type ResourceState } from '../core/state.js';
 import { type Change } from '../stores/state-store.interface.js';
+import { type ResourceEvents } from '../subscriptions/event-bus.js';
 import { type OwnCommits } from './own-commits.js';
 import { type Shard } from './shard.js';
 
@@ -12,7 +12,8 @@ export interface FeedTarget {
   partitionOf(resourceId: string): number;
   /** A listing of the store showed this resource. */
   listed(resourceId: string, state: ResourceState): void;
-  publish(resourceId: string, events: readonly LockEvent[]): void;
+  /** Of one commit of the store. */
+  publish(happened: readonly ResourceEvents[]): void;
   /** A change of something else in the store. What a listing shows is a change, too. */
   other(change: Change): void;
   /** What happened to the resources of this partition after the revision was not all shown; these went back to before it. */

@@ -130,7 +130,7 @@ export class LockManager implements OnModuleInit, BeforeApplicationShutdown {
       allShards: () => this.shards,
       partitionOf: context.partitionOf,
       listed: (resourceId, state) => listed.next({ resourceId, state }),
-      publish: (resourceId, events) => this.bus.publish(resourceId, events),
+      publish: (happened) => this.bus.publish(happened),
       other: (change) => others.next(change),
       missed: (partition, afterRevision, setBack) => this.missed(partition, afterRevision, setBack),
       heard: () => this.heard(),

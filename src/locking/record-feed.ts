@@ -4,10 +4,11 @@ import { type Asker, type Chunk } from '../core/chunked-list.js';
 import { forEachChunk, type ResourceState } from '../core/state.js';
 import { type Change, type Item, type StateStore, type Unwatch } from '../stores/state-store.interface.js';
 import { StoreError } from '../stores/store.error.js';
+import { type ResourceEvents } from '../subscriptions/event-bus.js';
 import { FeedProgress } from './feed-progress.js';
 import { type FeedTarget } from './feed-target.interface.js';
 import { RecordListing } from './record-listing.js';
-import { parseItemKey } from './records/item-keys.js';
+import { isPart, parseItemKey } from './records/item-keys.js';
 import { type DecodedHead, decodeHead, NO_RECORD } from './records/record.js';
 import { type ResourceSlot } from './resource-slot.js';
 import { type Shard } from './shard.js';
@@ -163,42 +164,48 @@ export class RecordFeed {
   }
 
   private committed(partition: number, changes: readonly Change[]): void {
-    const parts = changes.length === 1 ? NO_PARTS : partsIn(changes);
+    const happened: ResourceEvents[] = [];
+    let parts: PartsByResource | undefined;
     for (const change of changes) {
       const name = parseItemKey(change.key);
       if (!name) this.otherChanged(partition, change);
       else if (name.part === undefined) {
-        this.headChanged(name.resourceId, change, parts.get(name.resourceId) ?? NOTHING_WRITTEN);
+        parts ??= changes.length === 1 ? NO_PARTS : partsIn(changes);
+        const events = this.headChanged(
+          name.resourceId,
+          change,
+          parts.get(name.resourceId) ?? NOTHING_WRITTEN,
+        );
+        if (events) happened.push(events);
       }
     }
+    if (happened.length > 0) this.target.publish(happened);
     this.progress.reach(partition, changes[0]!.revision);
   }
 
-  /** `written`: the parts of the resource that were written with the head. */
-  private headChanged(resourceId: string, change: Change, written: WrittenParts): void {
+  /** What is to be told of it. `written`: the parts of the resource that were written with the head. */
+  private headChanged(resourceId: string, change: Change, written: WrittenParts): ResourceEvents | undefined {
     const shard = this.target.shardOf(resourceId);
     const slot = shard.find(resourceId);
-    if (change.value === undefined) return shard.adopt(resourceId, NO_RECORD, change.revision);
+    if (change.value === undefined) {
+      shard.adopt(resourceId, NO_RECORD, change.revision);
+      return undefined;
+    }
     const inFlight = slot?.work?.inFlight.find(({ head }) => head === change.value);
     if (slot && inFlight) shard.adoptOwn(slot, inFlight, change.revision);
     const landed = this.target.own.shown(change.value, change.revision);
     const own = inFlight ?? landed;
     if (slot && own && slot.asOf >= change.revision) {
       own.isShown = true;
-      return this.target.publish(
-        slot.resourceId,
-        own.batch.events.map((event) => settleEvent(event, change.revision)),
-      );
+      const events = own.batch.events.map((event) => settleEvent(event, change.revision));
+      return { resourceId: slot.resourceId, events };
     }
     const head = readable(resourceId, change.value, change.revision);
-    if (!head) return;
+    if (!head) return undefined;
     if (!slot || slot.asOf < change.revision) {
       this.adoptChange(shard, slot, resourceId, change, head, written);
     }
-    this.target.publish(
-      resourceId,
-      head.events((part) => written.get(part)!),
-    );
+    return { resourceId, events: head.events((part) => written.get(part)!) };
   }
 
   /** Parts that a commit did not write are as they were. */
@@ -237,13 +244,14 @@ function readable(resourceId: string, text: string, revision: number): DecodedHe
 type WrittenParts = ReadonlyMap<string, string>;
 
 const NOTHING_WRITTEN: WrittenParts = new Map();
-const NO_PARTS: ReadonlyMap<string, WrittenParts> = new Map();
+/** Commits to several of them may be shown as one. */
+type PartsByResource = ReadonlyMap<string, WrittenParts>;
+const NO_PARTS: PartsByResource = new Map();
 
-/** By resource: commits to several of them may be shown as one. */
-function partsIn(changes: readonly Change[]): ReadonlyMap<string, WrittenParts> {
+function partsIn(changes: readonly Change[]): PartsByResource {
   const all = new Map<string, Map<string, string>>();
   for (const { key, value } of changes) {
-    const name = parseItemKey(key);
+    const name = value === undefined || !isPart(key) ? undefined : parseItemKey(key);
     if (name?.part === undefined || value === undefined) continue;
     const parts = all.get(name.resourceId) ?? new Map<string, string>();
     all.set(name.resourceId, parts.set(name.part, value));

@@ -33,7 +33,7 @@ async function logged(level: string, ...events: LockEvent[]): Promise<string[]> 
     clock,
   );
   log.onModuleInit();
-  for (const one of events) bus.publish('sha256:1', [one]);
+  for (const one of events) bus.publish([{ resourceId: 'sha256:1', events: [one] }]);
   expect(lines, 'before the answers').toEqual([]);
   await settled();
   log.onModuleDestroy();
@@ -70,7 +70,7 @@ it('writes what has just happened when the server stops', () => {
   const bus = new EventBus(clock);
   const log = new EventLog(bus, pino({ base: null }, { write: (line) => void lines.push(line) }), clock);
   log.onModuleInit();
-  bus.publish('sha256:1', [event({})]);
+  bus.publish([{ resourceId: 'sha256:1', events: [event({})] }]);
   log.onModuleDestroy();
   expect(lines).toHaveLength(1);
 });

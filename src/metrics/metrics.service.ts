@@ -120,8 +120,11 @@ export class MetricsService implements OnModuleInit, OnModuleDestroy {
     const { bus, manager, locking, subscription } = this;
     subscription.add(locking.skips$.subscribe((type) => this.avoided.add(label(type))));
     subscription.add(
-      bus.events$.subscribe(({ resourceId, events }) => {
-        for (const event of events) if (event.name === 'assigned') this.assigned(resourceId, event);
+      bus.events$.subscribe((all) => {
+        for (const { resourceId, events } of all) {
+          for (const event of events) if (event.name === 'assigned') this.assigned(resourceId, event);
+          if (this.handedOver.size > 0) this.changed(resourceId);
+        }
       }),
     );
     subscription.add(
@@ -129,7 +132,6 @@ export class MetricsService implements OnModuleInit, OnModuleDestroy {
         for (const { events } of recent) for (const event of events) this.count(event);
       }),
     );
-    subscription.add(bus.changes$.subscribe((resourceId) => this.changed(resourceId)));
     subscription.add(
       bus.gaps$.subscribe(({ concerns }) => {
         for (const resourceId of this.handedOver.keys()) if (concerns(resourceId)) this.changed(resourceId);

@@ -29,9 +29,10 @@ export class SessionEndings implements OnModuleDestroy {
     @Inject(STATE_STORE) private readonly store: StateStore,
   ) {
     this.subscription.add(table.due$.subscribe((session) => void this.expire(session)));
-    const events = bus.events$.subscribe(({ resourceId, events }) => {
-      for (const event of events)
-        if (event.sessionId !== undefined) this.checkLate(resourceId, event, event.sessionId);
+    const events = bus.events$.subscribe((all) => {
+      for (const { resourceId, events } of all)
+        for (const event of events)
+          if (event.sessionId !== undefined) this.checkLate(resourceId, event, event.sessionId);
     });
     this.subscription.add(events);
   }

@@ -33,8 +33,9 @@ export class SessionKeys implements OnModuleDestroy {
       this.trackState(resourceId, state),
     );
     this.subscription.add(
-      bus.events$.subscribe(({ resourceId, events }) => {
-        for (const event of events) this.happened(resourceId, event);
+      bus.events$.subscribe((all) => {
+        for (const { resourceId, events } of all)
+          for (const event of events) this.happened(resourceId, event);
       }),
     );
     this.subscription.add(bus.gaps$.subscribe((gap) => this.missed(gap)));

@@ -48,7 +48,11 @@ export class Bindings implements BeforeApplicationShutdown {
     this.deadlines = manager.newDeadlines((bound) => void this.end(bound));
     this.subscription = manager.listed$.subscribe((resource) => this.found(resource));
     this.subscription.add(instances.changes$.subscribe((id) => void this.instanceChanged(id)));
-    this.subscription.add(bus.events$.subscribe((happened) => this.bindBeginnings(happened)));
+    this.subscription.add(
+      bus.events$.subscribe((all) => {
+        if (this.bound.size > 0) for (const happened of all) this.bindBeginnings(happened);
+      }),
+    );
   }
 
   /** Streams that the server itself closes end nothing. */
@@ -99,7 +103,6 @@ export class Bindings implements BeforeApplicationShutdown {
   }
 
   private bindBeginnings({ resourceId, events }: ResourceEvents): void {
-    if (this.bound.size === 0) return;
     for (const event of events) {
       if (!BEGINNINGS.has(event.name)) continue;
       const bound = this.bound.get(nameOf({ type: event.type, resourceId, asker: event }));

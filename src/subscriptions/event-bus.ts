@@ -5,7 +5,7 @@ import { type LockEvent } from '../core/events.js';
 
 export interface ResourceEvents {
   readonly resourceId: string;
-  /** Of one commit, in order. */
+  /** Of one commit, in order. Claims and renewals have none. */
   readonly events: readonly LockEvent[];
 }
 
@@ -23,21 +23,16 @@ export function isOnlyQueueing({ events }: ResourceEvents): boolean {
 /** What happened, in the order of the store's change feed: the same for every instance. Nothing else publishes here. */
 @Injectable()
 export class EventBus {
-  private readonly subject = new Subject<ResourceEvents>();
-  private readonly changed = new Subject<string>();
+  private readonly subject = new Subject<readonly ResourceEvents[]>();
   private readonly gaps = new Subject<Gap>();
   private readonly recounted = new Subject<readonly ResourceEvents[]>();
   private recent: ResourceEvents[] = [];
 
   constructor(@Inject(CLOCK) private readonly clock: Clock) {}
 
-  get events$(): Observable<ResourceEvents> {
+  /** Of commits that the store has shown together, one for each resource at most: telling of many at once costs little more than of one. */
+  get events$(): Observable<readonly ResourceEvents[]> {
     return this.subject;
-  }
-
-  /** The resource of every commit, after its events: claims and renewals have none. */
-  get changes$(): Observable<string> {
-    return this.changed;
   }
 
   /** Who listens to a resource that it concerns must look at the state, or let its client do so. */
@@ -50,19 +45,15 @@ export class EventBus {
     return this.recounted;
   }
 
-  publish(resourceId: string, events: readonly LockEvent[]): void {
-    if (events.length > 0) this.happened({ resourceId, events });
-    this.changed.next(resourceId);
+  publish(happened: readonly ResourceEvents[]): void {
+    this.subject.next(happened);
+    if (this.recent.length === 0) void this.clock.turn().then(() => this.recount());
+    for (const one of happened) this.recent.push(one);
   }
 
   missed(gap: Gap): void {
     this.recount();
     this.gaps.next(gap);
-  }
-
-  private happened(events: ResourceEvents): void {
-    this.subject.next(events);
-    if (this.recent.push(events) === 1) void this.clock.turn().then(() => this.recount());
   }
 
   /** At once, for whoever cannot wait for it. */

@@ -5,7 +5,7 @@ import { inTurns } from '../common/in-turns.js';
 import { type KeyState } from '../core/state.js';
 import { LockList } from '../locking/lock-list.js';
 import { LockManager } from '../locking/lock-manager.js';
-import { EventBus } from './event-bus.js';
+import { EventBus, type ResourceEvents } from './event-bus.js';
 import { snapshotFrame } from './frame.js';
 import { observerFrame } from './key-events.js';
 import { OpenStreams } from './open-streams.js';
@@ -30,11 +30,8 @@ export class EverythingService implements OnModuleDestroy {
     private readonly list: LockList,
     private readonly streams: OpenStreams,
   ) {
-    this.subscription = bus.events$.subscribe(({ resourceId, events }) => {
-      if (this.observers.size === 0) return;
-      for (const event of events) {
-        for (const observer of this.observers) observer.send(observerFrame(resourceId, event));
-      }
+    this.subscription = bus.events$.subscribe((all) => {
+      if (this.observers.size > 0) for (const happened of all) this.happened(happened);
     });
     this.subscription.add(
       bus.gaps$.subscribe(() => {
@@ -45,6 +42,12 @@ export class EverythingService implements OnModuleDestroy {
 
   onModuleDestroy(): void {
     this.subscription.unsubscribe();
+  }
+
+  private happened({ resourceId, events }: ResourceEvents): void {
+    for (const event of events) {
+      for (const observer of this.observers) observer.send(observerFrame(resourceId, event));
+    }
   }
 
   async open(response: ServerResponse): Promise<void> {

@@ -34,7 +34,9 @@ export class KeyAudiences implements OnModuleDestroy {
     private readonly manager: LockManager,
     @Inject(SUBSCRIPTION_OPTIONS) private readonly options: SubscriptionOptions,
   ) {
-    this.subscription = bus.events$.subscribe((happened) => this.happened(happened));
+    this.subscription = bus.events$.subscribe((all) => {
+      if (this.audiences.size > 0) for (const happened of all) this.happened(happened);
+    });
     this.subscription.add(bus.gaps$.subscribe((gap) => this.missed(gap)));
   }
 

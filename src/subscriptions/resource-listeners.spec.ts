@@ -31,10 +31,10 @@ describe('ResourceListeners', () => {
     const heard: string[] = [];
     const stop = listeners.listen('a', () => heard.push('a'));
     listeners.listen('b', () => heard.push('b'));
-    bus.publish('a', [event('granted')]);
-    bus.publish('b', [event('granted')]);
+    bus.publish([{ resourceId: 'a', events: [event('granted')] }]);
+    bus.publish([{ resourceId: 'b', events: [event('granted')] }]);
     stop();
-    bus.publish('a', [event('completed')]);
+    bus.publish([{ resourceId: 'a', events: [event('completed')] }]);
     expect(heard).toEqual(['a', 'b']);
     expect(listeners.size).toBe(1);
   });
@@ -44,9 +44,9 @@ describe('ResourceListeners', () => {
     const listeners = new ResourceListeners(bus);
     let heard = 0;
     listeners.listen('a', () => heard++);
-    bus.publish('a', [event('queued'), event('queued')]);
+    bus.publish([{ resourceId: 'a', events: [event('queued'), event('queued')] }]);
     expect(heard).toBe(0);
-    bus.publish('a', [event('queued'), event('withdrawn')]);
+    bus.publish([{ resourceId: 'a', events: [event('queued'), event('withdrawn')] }]);
     expect(heard).toBe(1);
   });
 

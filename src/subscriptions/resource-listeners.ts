@@ -1,6 +1,6 @@
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { type Subscription } from 'rxjs';
-import { EventBus, type Gap, isOnlyQueueing } from './event-bus.js';
+import { EventBus, type Gap, isOnlyQueueing, type ResourceEvents } from './event-bus.js';
 
 export type ResourceListener = () => void;
 export type StopListening = () => void;
@@ -15,10 +15,8 @@ export class ResourceListeners implements OnModuleDestroy {
   private readonly subscription: Subscription;
 
   constructor(bus: EventBus) {
-    this.subscription = bus.events$.subscribe((happened) => {
-      const listeners = this.listeners.get(happened.resourceId);
-      if (!listeners || isOnlyQueueing(happened)) return;
-      for (const listener of listeners) listener();
+    this.subscription = bus.events$.subscribe((all) => {
+      if (this.listeners.size > 0) for (const happened of all) this.happened(happened);
     });
     this.subscription.add(bus.gaps$.subscribe((gap) => this.missed(gap)));
   }
@@ -36,6 +34,12 @@ export class ResourceListeners implements OnModuleDestroy {
   /** Resources that anybody listens to. */
   get size(): number {
     return this.listeners.size;
+  }
+
+  private happened(happened: ResourceEvents): void {
+    const listeners = this.listeners.get(happened.resourceId);
+    if (!listeners || isOnlyQueueing(happened)) return;
+    for (const listener of listeners) listener();
   }
 
   private missed(gap: Gap): void {

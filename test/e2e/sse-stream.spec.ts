@@ -254,11 +254,11 @@ describe('A key’s event stream', () => {
     await server.untilGauge('holdfast_open_streams', 2);
     const bus = server.app.get(EventBus, { strict: false });
     for (let n = 1; n <= 40; n++) {
-      bus.publish('layer', [failed(n, 'x'.repeat(512 * 1024))]);
+      bus.publish([{ resourceId: 'layer', events: [failed(n, 'x'.repeat(512 * 1024))] }]);
       expect((await good.nextEvent()).id).toBe(`1.${n}`);
     }
     await server.untilGauge('holdfast_open_streams', 1);
-    bus.publish('layer', [failed(41, 'still here')]);
+    bus.publish([{ resourceId: 'layer', events: [failed(41, 'still here')] }]);
     expect((await good.nextEvent()).json).toMatchObject({ error: 'still here' });
     slow.destroy();
   });

@@ -64,8 +64,9 @@ export class ManagerSystem {
         if (concerns(resourceId)) gaps.push({ resourceId, after: published.length });
       }
     });
-    bus.events$.subscribe((batch) => {
-      for (const event of batch.events) events.push({ resourceId: batch.resourceId, event });
+    bus.events$.subscribe((all) => {
+      for (const { resourceId, events: happened } of all)
+        for (const event of happened) events.push({ resourceId, event });
     });
     return { manager, store, events, gaps, gap: false };
   }

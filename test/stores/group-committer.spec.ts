@@ -96,6 +96,29 @@ describe('GroupCommitter', () => {
     expect(told).toEqual(['shown 1001', 'shown 1002', 'acknowledged 1001', 'conflict', 'acknowledged 1002']);
   });
 
+  it('gives commits of one call one revision and shows them together, unless they write to one key', async () => {
+    const { database, committer, told } = setUp();
+    const [call, another] = [[], []];
+    const ask = (asked: object | undefined, ...writes: Write[]) =>
+      void committer
+        .commit(writes, asked)
+        .then((outcome) => told.push('revision' in outcome ? `${outcome.revision}` : outcome.status));
+    ask(undefined, put('z'));
+    ask(call, put('z'));
+    ask(call, put('a'));
+    ask(call, put('b'));
+    ask(call, { key: 'b', expect: 1002, delete: true });
+    ask(another, put('c'));
+    ask(undefined, put('d'));
+    ask(undefined, put('e'));
+    await settled();
+    await database.end({ status: 'written' });
+    expect(told).toEqual([
+      ...['shown 1001', 'shown 1002', 'shown 1003', 'shown 1004', 'shown 1005', 'shown 1006'],
+      ...['1001', 'conflict', '1002', '1002', '1003', '1004', '1005', '1006'],
+    ]);
+  });
+
   it('judges a commit by the earlier ones of its group, and writes only the last state of a key', async () => {
     const { database, commit, told } = setUp();
     commit(put('a', 'absent', 'one'));

@@ -100,7 +100,7 @@ export async function bench(
   if (!over.store) await store.open();
   const { manager, bus } = await startManager(store, clock, policy, over.refCounts, undefined, over.random);
   const events: LockEvent[] = [];
-  bus.events$.subscribe((batch) => events.push(...batch.events));
+  bus.events$.subscribe((all) => events.push(...all.flatMap((batch) => batch.events)));
   const gaps: Gap[] = [];
   bus.gaps$.subscribe((gap) => gaps.push(gap));
   return { clock, store, manager, layer: new Layer(manager), events, gaps, bus };

@@ -27,6 +27,11 @@ export interface ItemName {
   readonly part: string | undefined;
 }
 
+/** Whether it can be the name of anything but a head. */
+export function isPart(key: string): boolean {
+  return key.includes(SEPARATOR);
+}
+
 /** Other things live in the store too. */
 export function parseItemKey(key: string): ItemName | undefined {
   if (!key.startsWith(RESOURCES)) return undefined;

@@ -156,6 +156,19 @@ export function commitContract(test: ContractTest): void {
     assert.deepEqual(store.commitMany([]), []);
   });
 
+  test('commitMany makes a key anew that a commit before has deleted, at a later revision', async (store) => {
+    const expect = await committed(store, put('a', 'absent', 'old'));
+    const outcomes = await Promise.all(
+      store.commitMany([
+        { partition: PARTITION, writes: [{ key: 'a', expect, delete: true }] },
+        { partition: PARTITION, writes: [put('a', 'absent', 'new')] },
+      ]),
+    );
+    const [deleted, made] = outcomes.map(revisionOf);
+    assert.ok(expect < deleted! && deleted! < made!, 'each later than the one before');
+    assert.deepEqual(await getOne(store, 'a'), { key: 'a', revision: made, value: 'new' });
+  });
+
   test('a bad commit among many is rejected alone', async (store) => {
     const outcomes = await Promise.allSettled(
       store.commitMany([

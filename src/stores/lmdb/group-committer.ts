@@ -31,6 +31,7 @@ const COMMITS_PER_GROUP = 2000;
 
 interface Waiting {
   readonly writes: readonly Write[];
+  readonly call: object | undefined;
   readonly resolve: (outcome: CommitOutcome) => void;
   readonly reject: (error: unknown) => void;
   changes: readonly Change[] | undefined;
@@ -55,9 +56,10 @@ export class GroupCommitter {
     private revision: Cursor,
   ) {}
 
-  commit(writes: readonly Write[]): Promise<CommitOutcome> {
+  /** Those of one `call` may have one revision. */
+  commit(writes: readonly Write[], call?: object): Promise<CommitOutcome> {
     return new Promise((resolve, reject) => {
-      this.queue.push({ writes, resolve, reject, changes: undefined });
+      this.queue.push({ writes, call, resolve, reject, changes: undefined });
       this.underWay ??= this.run();
     });
   }
@@ -85,7 +87,7 @@ export class GroupCommitter {
     try {
       await this.database.ready();
       const group = new Group((key) => this.database.storedRevision(key), this.revision);
-      for (const one of waiting) one.changes = group.add(one.writes);
+      for (const one of waiting) one.changes = group.add(one.writes, one.call);
       this.revision = group.revision;
       return group;
     } catch (error) {
@@ -105,15 +107,25 @@ export class GroupCommitter {
   }
 
   private acknowledge(waiting: readonly Waiting[]): void {
+    this.show(waiting);
     for (const { changes, resolve } of waiting) {
-      if (!changes) {
-        resolve({ status: 'conflict' });
-      } else {
-        const { revision } = changes[0]!;
-        this.feed.append(revision, changes);
-        resolve({ status: 'committed', revision });
-      }
+      resolve(changes ? { status: 'committed', revision: changes[0]!.revision } : { status: 'conflict' });
     }
+  }
+
+  /** Those of one revision together. */
+  private show(waiting: readonly Waiting[]): void {
+    let shown: Change[] = [];
+    for (const { changes } of waiting) {
+      if (!changes) continue;
+      const { revision } = changes[0]!;
+      if (shown.length > 0 && shown[0]!.revision !== revision) {
+        this.feed.append(shown[0]!.revision, shown);
+        shown = [];
+      }
+      shown.push(...changes);
+    }
+    if (shown.length > 0) this.feed.append(shown[0]!.revision, shown);
   }
 }
 

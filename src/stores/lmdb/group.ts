@@ -6,6 +6,8 @@ import { type Change, type Cursor, type Expectation, type Write } from '../state
  */
 export class Group {
   readonly changes = new Map<string, Change>();
+  /** With which the last commit was asked for. */
+  private call: object | undefined;
 
   /** `revision`: the newest one given out so far. */
   constructor(
@@ -13,10 +15,17 @@ export class Group {
     public revision: Cursor,
   ) {}
 
-  /** The changes of this commit, all at one new revision; `undefined` when some expectation does not hold. */
-  add(writes: readonly Write[]): readonly Change[] | undefined {
+  /**
+   * The changes of this commit, all at one revision: that of the commit before it, if both were asked for in one call and nothing in
+   * the group has written to its keys, else a new one. `undefined` when some expectation does not hold.
+   */
+  add(writes: readonly Write[], call?: object): readonly Change[] | undefined {
     for (const { key, expect } of writes) if (this.current(key) !== expect) return undefined;
-    const revision = ++this.revision;
+    const isShared =
+      call !== undefined && call === this.call && !writes.some(({ key }) => this.changes.has(key));
+    if (!isShared) this.revision++;
+    this.call = call;
+    const { revision } = this;
     return writes.map((write) => {
       const change = { key: write.key, revision, value: 'put' in write ? write.put : undefined };
       this.changes.set(write.key, change);

@@ -84,18 +84,18 @@ export class LmdbStateStore implements StateStore {
   }
 
   /** Not `async`, which would wrap the committer's promise in another one for every commit. */
-  commit(_partition: number, writes: readonly Write[]): Promise<CommitOutcome> {
+  commit(_partition: number, writes: readonly Write[], call?: object): Promise<CommitOutcome> {
     try {
       const { committer } = this.assertServing('commit');
       assertCommittable(writes);
-      return committer.commit(writes);
+      return committer.commit(writes, call);
     } catch (error) {
       return Promise.reject(error as StoreError);
     }
   }
 
   commitMany(commits: readonly Commit[]): Promise<CommitOutcome>[] {
-    return commits.map(({ partition, writes }) => this.commit(partition, writes));
+    return commits.map(({ partition, writes }) => this.commit(partition, writes, commits));
   }
 
   async list(_partition: number, prefix = ''): Promise<Listing> {

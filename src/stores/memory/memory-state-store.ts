@@ -55,22 +55,40 @@ export class MemoryStateStore implements StateStore {
     return keys.map((key) => this.items.get(key));
   }
 
-  async commit(_partition: number, writes: readonly Write[]): Promise<CommitOutcome> {
-    this.assertServing('commit');
-    assertCommittable(writes);
+  commit(partition: number, writes: readonly Write[]): Promise<CommitOutcome> {
+    return this.commitMany([{ partition, writes }])[0]!;
+  }
+
+  /** At one revision, up to one that deletes: what comes after it may make the same key anew. */
+  commitMany(commits: readonly Commit[]): Promise<CommitOutcome>[] {
+    let changes: Change[] = [];
+    const show = () => {
+      if (changes.length > 0) this.feed.append(this.feed.last + 1, changes);
+      changes = [];
+    };
+    const outcomes = commits.map(({ writes }) => {
+      const outcome = this.judge(writes);
+      if (outcome instanceof StoreError) return Promise.reject(outcome);
+      if (outcome.status === 'committed')
+        for (const write of writes) changes.push(this.apply(write, outcome.revision));
+      if (writes.some((write) => 'delete' in write)) show();
+      return Promise.resolve(outcome);
+    });
+    show();
+    return outcomes;
+  }
+
+  private judge(writes: readonly Write[]): CommitOutcome | StoreError {
+    try {
+      this.assertServing('commit');
+      assertCommittable(writes);
+    } catch (error) {
+      return error as StoreError;
+    }
     for (const { key, expect } of writes) {
       if ((this.items.get(key)?.revision ?? 'absent') !== expect) return { status: 'conflict' };
     }
-    const revision = this.feed.last + 1;
-    this.feed.append(
-      revision,
-      writes.map((write) => this.apply(write, revision)),
-    );
-    return { status: 'committed', revision };
-  }
-
-  commitMany(commits: readonly Commit[]): Promise<CommitOutcome>[] {
-    return commits.map(({ partition, writes }) => this.commit(partition, writes));
+    return { status: 'committed', revision: this.feed.last + 1 };
   }
 
   async list(_partition: number, prefix = ''): Promise<Listing> {
