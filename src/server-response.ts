@@ -24,6 +24,18 @@ const FOR_DOCUMENTS = new Set([
 
 const SECURITY_OF_DATA: readonly string[] = SECURITY.filter((_, i) => !FOR_DOCUMENTS.has(SECURITY[i & ~1]!));
 
+/** All headers of an object sent as JSON, but for its length and the id of its request. */
+const OF_DATA: readonly string[] = [
+  'Content-Type',
+  JSON_TYPE,
+  'Content-Length',
+  '',
+  REQUEST_ID_HEADER,
+  '',
+  ...SECURITY_OF_DATA,
+];
+const [LENGTH, ID] = [OF_DATA.indexOf('Content-Length') + 1, OF_DATA.indexOf(REQUEST_ID_HEADER) + 1];
+
 function securityHeaders(): string[] {
   const headers: string[] = [];
   const listener = {
@@ -51,7 +63,9 @@ export class HoldfastResponse<R extends IncomingMessage = IncomingMessage> exten
   override writeHead(statusCode: number, reason?: string | Headers, headers?: Headers): this {
     const given = typeof reason === 'string' ? headers : reason;
     if (isDataAlone(given) && this.getHeaderNames().length === 0) {
-      const all = this.withStanding(given);
+      const all: OutgoingHttpHeader[] = OF_DATA.slice();
+      all[LENGTH] = given[LENGTH]!;
+      all[ID] = this.requestId;
       return typeof reason === 'string'
         ? super.writeHead(statusCode, reason, all)
         : super.writeHead(statusCode, all);
@@ -66,27 +80,15 @@ export class HoldfastResponse<R extends IncomingMessage = IncomingMessage> exten
   private setUnlessSet(name: string, value: string): void {
     if (!this.hasHeader(name)) this.setHeader(name, value);
   }
-
-  private withStanding(given: readonly OutgoingHttpHeader[]): OutgoingHttpHeader[] {
-    const all: OutgoingHttpHeader[] = [...given];
-    if (!names(given, REQUEST_ID_HEADER)) all.push(REQUEST_ID_HEADER, this.requestId);
-    for (let i = 0; i < SECURITY_OF_DATA.length; i += 2) {
-      if (!names(given, SECURITY_OF_DATA[i]!)) all.push(SECURITY_OF_DATA[i]!, SECURITY_OF_DATA[i + 1]!);
-    }
-    return all;
-  }
 }
 
 /** Whether these are all the headers of an object sent as JSON: see `FastExpressAdapter.reply`. */
 function isDataAlone(headers: Headers | undefined): headers is OutgoingHttpHeader[] {
-  return Array.isArray(headers) && headers[1] === JSON_TYPE;
-}
-
-/** Whether a list of headers, names and values in turn, has this one. */
-function names(headers: readonly OutgoingHttpHeader[], name: string): boolean {
-  for (let i = 0; i < headers.length; i += 2) {
-    const other = headers[i] as string;
-    if (other.length === name.length && other.toLowerCase() === name.toLowerCase()) return true;
-  }
-  return false;
+  return (
+    Array.isArray(headers) &&
+    headers.length === 4 &&
+    headers[0] === 'Content-Type' &&
+    headers[1] === JSON_TYPE &&
+    headers[2] === 'Content-Length'
+  );
 }

@@ -75,8 +75,20 @@ export class FastExpressAdapter extends ExpressAdapter {
       'Content-Length',
       length,
     ]);
-    return response.end(json);
+    return endWith(response, json);
   }
+}
+
+/**
+ * `end(text)` would put an empty string behind it and have both written as a list, which takes longer than the text
+ * alone. With nothing left to be written, `end` only says so.
+ */
+function endWith(response: ServerResponse, text: string): ServerResponse {
+  const { socket } = response;
+  socket?.cork();
+  response.write(text);
+  socket?.uncork();
+  return response.end();
 }
 
 /** `undefined` for a `toJSON` that returns nothing, which TypeScript's own signature leaves out. */

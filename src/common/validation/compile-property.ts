@@ -1,5 +1,5 @@
 import { type Class } from './class.js';
-import { compileConstraint } from './constraint.js';
+import { Constraint } from './constraint.js';
 import { fillIn } from './message-template.js';
 import { type PropertyMetadata } from './metadata.js';
 import { type Problems } from './problems.js';
@@ -15,8 +15,8 @@ export function compileProperty(
   compileNested: CompileNested,
 ): PropertyRule {
   const take = inQuery ? takeOnce(dto, property) : takeNested(dto, property, compileNested);
-  const checks = property.constraints.map((metadata) => compileConstraint(dto, metadata));
-  return new PropertyRule(property.name, property.optional, take, checks);
+  const constraints = property.constraints.map((metadata) => new Constraint(dto, metadata));
+  return new PropertyRule(property.name, property.optional, take, constraints);
 }
 
 function takeOnce(dto: Class, property: PropertyMetadata): Take {

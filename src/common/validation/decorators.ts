@@ -1,5 +1,5 @@
 import { applyDecorators } from '@nestjs/common';
-import { IsInt, IsString, Matches, Max, Min, ValidateBy } from 'class-validator';
+import { IsInt, Min, ValidateBy } from 'class-validator';
 import {
   MAX_LEASE_MS,
   MAX_NODE_ID_LENGTH,
@@ -64,13 +64,29 @@ function IsName(maxLength: number): PropertyDecorator {
   });
 }
 
+/** In place of `IsString` and `Matches`, the latter of which makes an object of every match. */
 function IsWord(pattern: RegExp): PropertyDecorator {
   const message =
     '$property must be 1 to 64 letters, digits, dots, underscores or dashes, the first a letter or digit';
-  return applyDecorators(IsString({ message }), Matches(pattern, { message }));
+  return ValidateBy({
+    name: 'isWord',
+    constraints: [pattern],
+    validator: {
+      validate: (value: unknown) => typeof value === 'string' && pattern.test(value),
+      defaultMessage: () => message,
+    },
+  });
 }
 
 function IsWhole(min: number, max: number): PropertyDecorator {
   const message = `$property must be a whole number from ${min} to ${max}`;
-  return applyDecorators(IsInt({ message }), Min(min, { message }), Max(max, { message }));
+  return ValidateBy({
+    name: 'isWhole',
+    constraints: [min, max],
+    validator: {
+      validate: (value: unknown) =>
+        Number.isInteger(value) && (value as number) >= min && (value as number) <= max,
+      defaultMessage: () => message,
+    },
+  });
 }

@@ -16,10 +16,16 @@ export type Source = 'json' | 'query';
  * nested deeper than its class; and a key `constructor` in the input does not crash.
  */
 export class DtoValidator<T extends object = object> {
+  private readonly copied: ReadonlyMap<string, PropertyRule>;
+  private readonly converted: readonly PropertyRule[];
+
   private constructor(
     private readonly dto: Class<T>,
     private readonly rules: readonly PropertyRule[],
-  ) {}
+  ) {
+    this.copied = new Map(rules.filter(({ isCopied }) => isCopied).map((rule) => [rule.name, rule]));
+    this.converted = rules.filter(({ isCopied }) => !isCopied);
+  }
 
   /** Throws for a class with a decorator that cannot be compiled (a `DtoError`), with no validator, or within itself. */
   static for<T extends object>(dto: Class<T>, source: Source): DtoValidator<T> {
@@ -33,9 +39,17 @@ export class DtoValidator<T extends object = object> {
   /** The input as a DTO; worth something only if no problems were added. `parent` prefixes their fields. */
   read(input: object, problems: Problems, parent = ''): T {
     const dto = new this.dto();
-    for (const rule of this.rules) rule.copy(input as Fields, dto as Fields, problems, parent);
+    this.transfer(dto as Fields, input as Fields, problems, parent);
+    // Not before all are there: a validator may look at its neighbours.
     for (const rule of this.rules) rule.check(dto as Fields, problems, parent);
     return dto;
+  }
+
+  private transfer(dto: Fields, input: Fields, problems: Problems, parent: string): void {
+    // By what the input has: most inputs lack most properties, and what is absent takes longest to look for.
+    for (const name in input) this.copied.get(name)?.transfer(dto, input[name], problems, parent);
+    // In the order of the class: these may find problems, which are told in that order.
+    for (const rule of this.converted) rule.transfer(dto, input[rule.name], problems, parent);
   }
 }
 

@@ -10,26 +10,29 @@ const MESSAGES_TOLD = 20;
 
 /** What is wrong with an input, by field; the same words are kept once per field. */
 export class Problems {
-  private readonly fields = new Map<string, string[]>();
+  /** Made for the first of them: most inputs have none. */
+  private fields: Map<string, string[]> | undefined = undefined;
 
   /** A field is named by its path: `type`, or `requests.3.type`. */
   add(field: string, message: string): void {
+    this.fields ??= new Map();
     const messages = this.fields.get(field);
     if (messages === undefined) this.fields.set(field, [message]);
     else if (!messages.includes(message)) messages.push(message);
   }
 
   has(field: string): boolean {
-    return this.fields.has(field);
+    return this.fields?.has(field) ?? false;
   }
 
   get found(): boolean {
-    return this.fields.size > 0;
+    return this.fields !== undefined;
   }
 
   toBadRequest(): BadRequest {
-    const message = sentence([...this.fields.values()].flat());
-    return { code: 'BAD_REQUEST', message, fields: Object.fromEntries(this.fields) };
+    const fields = this.fields ?? new Map<string, string[]>();
+    const message = sentence([...fields.values()].flat());
+    return { code: 'BAD_REQUEST', message, fields: Object.fromEntries(fields) };
   }
 }
 

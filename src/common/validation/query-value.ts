@@ -8,8 +8,12 @@ export type Convert = (text: string) => unknown;
 const WHOLE = /^-?\d{1,16}$/;
 const DECIMAL = /^-?\d{1,16}(?:\.\d{1,16})?$/;
 
+const toWhole: Convert = (text) =>
+  WHOLE.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : text;
+
 const CONVERSIONS: Readonly<Record<string, Convert>> = {
-  isInt: (text) => (WHOLE.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : text),
+  isInt: toWhole,
+  isWhole: toWhole,
   isNumber: (text) => (DECIMAL.test(text) ? Number(text) : text),
   isBoolean: (text) => (text === 'true' ? true : text === 'false' ? false : text),
 };
@@ -17,7 +21,7 @@ const CONVERSIONS: Readonly<Record<string, Convert>> = {
 /** Decorators of lists: a query gives each key once. */
 const LISTS = new Set(['isArray', 'arrayMinSize', 'arrayMaxSize']);
 
-/** Chooses the conversion by the validators a property has: `IsInt`, `IsNumber`, `IsBoolean`, else none. */
+/** Chooses the conversion by the validators a property has: `IsInt` or ours of whole numbers, `IsNumber`, `IsBoolean`, else none. */
 export function queryConversion(dto: Class, property: PropertyMetadata): Convert {
   if (property.nested) throw inQuery(dto, property, 'ValidateNested');
   const names = property.constraints.map(({ name }) => name ?? '');
