@@ -16,9 +16,10 @@ async function startRedis() {
   const stats = async () => {
     const text = String(await server.command('INFO', 'commandstats'));
     const calls = (name) => Number(new RegExp(`cmdstat_${name}:calls=(\\d+)`).exec(text)?.[1] ?? 0);
-    // A commit that was made is one XADD, and one HSET for the head of the partition beside those for its items.
-    const commits = calls('xadd');
-    return { commits, items: calls('hset') - commits + calls('hdel'), asked: calls('evalsha') };
+    const feed = await server.command('XRANGE', '{holdfast/p0}/feed', '-', '+');
+    // An entry of the feed has two fields for the revision before it, and two for each item that was written.
+    const items = feed.reduce((sum, [, fields]) => sum + (fields.length - 2) / 2, 0);
+    return { commits: calls('xadd'), items, asked: calls('evalsha') };
   };
   const cpuSeconds = async () => {
     const text = String(await server.command('INFO', 'cpu'));

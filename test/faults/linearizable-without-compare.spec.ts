@@ -16,8 +16,8 @@ import { type EngineName, ENGINES } from './storm/engines.js';
 const WITHOUT_COMPARE: Readonly<Record<EngineName, Mistake>> = {
   Redis: {
     file: 'src/stores/redis/scripts/commit.lua',
-    find: "elseif not item or string.sub(item, 1, #expected + 1) ~= expected .. ' ' then",
-    replace: 'elseif false then',
+    find: 'else holds = item and find(item, expected, 1, true) == 1 end',
+    replace: 'end',
   },
   etcd: {
     file: 'src/stores/etcd/etcd-transaction.ts',

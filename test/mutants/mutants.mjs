@@ -9,6 +9,7 @@ import { httpClientMutants } from './http-client-mutants.mjs';
 import { instanceMutants } from './instance-mutants.mjs';
 import { journalMutants } from './journal-mutants.mjs';
 import managerMutants from './manager-mutants.mjs';
+import { redisMutants } from './redis-mutants.mjs';
 import { waitingMutants } from './waiting-mutants.mjs';
 
 /** What notices a mutant of the core. */
@@ -32,6 +33,7 @@ export const mutants = [
   ...contentMutants,
   ...containerdMutants,
   ...journalMutants,
+  ...redisMutants,
   ...httpClientMutants,
 ];
 

@@ -1,8 +1,8 @@
 import { type Redis } from 'ioredis';
-import { type CommitOutcome } from '../state-store.interface.js';
-import { type AskedCommit, CommitCall, type CommitTerms, outcomeOf } from './commit-call.js';
-import { isRefusal, redisError, wasNeverSent } from './redis-faults.js';
-import { type PartitionKeys } from './redis-keys.js';
+import { CommitCall, type CommitTerms } from './commit-call.js';
+import { type AskedCommit, type OwnEntry } from './partition-commits.js';
+import { isRefusal, wasNeverSent } from './redis-faults.js';
+import { type RedisPartition } from './redis-partition.js';
 import { COMMIT_SHA } from './redis-scripts.js';
 
 export interface BatchTerms extends CommitTerms {
@@ -13,71 +13,71 @@ export interface BatchTerms extends CommitTerms {
   readonly waitTimeoutMs: number;
 }
 
-type Reply = [error: Error | null, result: unknown];
+/** Commits of which nothing was made. */
+export interface RefusedCommits {
+  readonly reason: Error;
+  readonly commits: readonly AskedCommit[];
+}
 
-/** Commits for one primary, sent in one round trip: a few runs of the script, then one wait for replicas. */
+type Reply = { readonly error: Error } | { readonly result: unknown };
+
+/** Commits for one primary, sent together: a few runs of the script, then one wait for replicas. */
 export class CommitBatch {
   private readonly calls: CommitCall[] = [];
   /** The call that takes the next commit, of this partition or of any. */
-  private readonly open = new Map<PartitionKeys | undefined, CommitCall>();
+  private readonly open = new Map<RedisPartition | undefined, CommitCall>();
 
   constructor(
     private readonly redis: Redis,
     private readonly terms: BatchTerms,
   ) {}
 
-  add(commit: Pick<AskedCommit, 'keys' | 'seen' | 'writes'>): Promise<CommitOutcome> {
-    return new Promise((resolve, reject) => this.place({ ...commit, resolve, reject }));
-  }
-
-  /** In the same round trip, because on another connection a wait would count replicas of nothing. */
-  async send(): Promise<void> {
-    const { wait, waitTimeoutMs } = this.terms;
-    const pipeline = this.redis.pipeline();
-    for (const call of this.calls) {
-      const { keys } = call;
-      pipeline.evalsha(COMMIT_SHA, keys.length, ...keys, ...call.scriptArguments(this.terms));
-    }
-    if (wait > 0) pipeline.wait(wait, waitTimeoutMs);
-    const replies = (await pipeline.exec()) as Reply[];
-    const missing = wait > 0 ? missingReplicas(replies.at(-1)!, wait) : undefined;
-    for (const [index, { commits }] of this.calls.entries()) {
-      const reply = replies[index]!;
-      for (const [at, commit] of commits.entries()) settle(commit, reply, at, missing);
-    }
-  }
-
-  /** Those of one partition stay in order: the engine judges calls, and commits within a call, one after the other. */
-  private place(commit: AskedCommit): void {
-    const group = this.terms.onePartitionPerCall ? commit.keys : undefined;
+  /** Those of one partition stay in order: the engine judges calls one after the other. */
+  add(commit: AskedCommit): void {
+    const group = this.terms.onePartitionPerCall ? commit.partition : undefined;
     if (this.open.get(group)?.add(commit)) return;
     const call = new CommitCall();
     call.add(commit);
     this.open.set(group, call);
     this.calls.push(call);
   }
-}
 
-function settle(
-  { resolve, reject }: AskedCommit,
-  [error, results]: Reply,
-  at: number,
-  missing: Error | undefined,
-): void {
-  try {
-    if (error && (isRefusal(error) || wasNeverSent(error))) throw redisError('commit', error);
-    const outcome: CommitOutcome = error
-      ? { status: 'unknown', cause: error }
-      : outcomeOf((results as string[])[at]!);
-    resolve(outcome.status === 'committed' && missing ? { status: 'unknown', cause: missing } : outcome);
-  } catch (reason) {
-    reject(reason);
+  /**
+   * Says to everybody what became of their commit, except to those that it returns. `made` hears of it before they do. All on one
+   * connection, because on another one a wait would count replicas of nothing.
+   */
+  async send(made: (entry: OwnEntry) => void): Promise<RefusedCommits[]> {
+    const { wait, waitTimeoutMs } = this.terms;
+    const replies = this.calls.map((call) => replyTo(this.run(call)));
+    const missing =
+      wait > 0 ? missingReplicas(await replyTo(this.redis.wait(wait, waitTimeoutMs)), wait) : undefined;
+    const refused: RefusedCommits[] = [];
+    for (let n = 0; n < replies.length; n++) {
+      const call = this.calls[n]!;
+      const reply = await replies[n]!;
+      if ('result' in reply) call.settle(reply.result as string[], missing).forEach(made);
+      else if (isRefusal(reply.error) || wasNeverSent(reply.error)) {
+        refused.push({ reason: reply.error, commits: call.commits });
+      } else for (const { resolve } of call.commits) resolve({ status: 'unknown', cause: reply.error });
+    }
+    return refused;
+  }
+
+  private run(call: CommitCall): Promise<unknown> {
+    return this.redis.call('EVALSHA', COMMIT_SHA, ...call.scriptArguments(this.terms));
   }
 }
 
+function replyTo(asked: Promise<unknown>): Promise<Reply> {
+  return asked.then(
+    (result) => ({ result }),
+    (error: Error) => ({ error }),
+  );
+}
+
 /** The primary has the commit; whether it outlives the primary is what is not known. */
-function missingReplicas([error, count]: Reply, wanted: number): Error | undefined {
-  if (error) return error;
-  if (Number(count) >= wanted) return undefined;
-  return new Error(`Only ${Number(count)} of ${wanted} replicas have acknowledged the commit.`);
+function missingReplicas(reply: Reply, wanted: number): Error | undefined {
+  if ('error' in reply) return reply.error;
+  if (Number(reply.result) >= wanted) return undefined;
+  return new Error(`Only ${Number(reply.result)} of ${wanted} replicas have acknowledged the commit.`);
 }

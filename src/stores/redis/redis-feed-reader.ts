@@ -1,4 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { type OwnEntry } from './partition-commits.js';
+import { ReaderRest } from './reader-rest.js';
 import { type RedisConnection } from './redis-connection.js';
 import { type PartitionKeys } from './redis-keys.js';
 import { type RedisNodes } from './redis-nodes.js';
@@ -17,10 +19,12 @@ type Feeds = [name: Buffer, entries: FeedEntry[]][] | null;
 
 /**
  * Reads the feeds of partitions that one primary serves, all on one connection, for as long as anybody watches: what is committed
- * in one turn arrives in one answer. Goes on behind the last commit shown whenever the connection broke.
+ * in one turn arrives in one answer. Goes on behind the last commit shown whenever the connection broke. What this process commits itself
+ * is shown when it is answered, and while nobody else commits, it is not read: all of it would come back.
  */
 export class RedisFeedReader {
   private readonly watches = new Set<RedisWatch>();
+  private readonly rest = new ReaderRest();
   private connection: RedisConnection | undefined;
   private running = false;
   /** An answer for the watches there were is awaited. */
@@ -46,12 +50,24 @@ export class RedisFeedReader {
     if (!this.following) return;
     this.restarting = true;
     this.connection?.close();
+    this.rest.stop();
   }
 
   remove(watch: RedisWatch): void {
     watch.over = true;
     this.watches.delete(watch);
-    if (this.watches.size === 0) this.connection?.close();
+    if (this.watches.size > 0) return;
+    this.connection?.close();
+    this.rest.stop();
+  }
+
+  /** Commits of this process were answered. */
+  made(entry: OwnEntry): void {
+    for (const watch of this.watches) {
+      if (watch.keys !== entry.partition.keys) continue;
+      if (watch.made(entry)) this.rest.earn();
+      else this.rest.stop();
+    }
   }
 
   stop(): void {
@@ -88,15 +104,23 @@ export class RedisFeedReader {
   private async follow(connection: RedisConnection): Promise<void> {
     this.following = true;
     const watches = [...this.watches];
+    const before = watches.map(({ shown }) => shown);
     const revisions = await Promise.all(
       watches.map(({ keys }) => connection.ask('watch', (redis) => redis.hget(keys.head, 'revision'))),
     );
-    for (const [index, watch] of watches.entries()) watch.connected(Number(revisions[index] ?? 0));
-    for (;;) {
-      for (const watch of watches) if (watch.over) this.watches.delete(watch);
-      if (this.watches.size === 0 || this.restarting) return;
-      await this.read(connection);
+    for (const [index, watch] of watches.entries()) {
+      watch.connected(Number(revisions[index] ?? 0), before[index]!);
     }
+    while (this.goesOn(watches)) {
+      await this.read(connection);
+      // The answers to commits to one partition say nothing of what others write to another.
+      if (this.goesOn(watches) && this.watches.size === 1) await this.rest.take();
+    }
+  }
+
+  private goesOn(watches: readonly RedisWatch[]): boolean {
+    for (const watch of watches) if (watch.over) this.watches.delete(watch);
+    return this.watches.size > 0 && !this.restarting;
   }
 
   /** An answer has only the feeds that have something new; of those that are not in it, everything has been shown. */

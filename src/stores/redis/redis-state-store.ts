@@ -11,13 +11,14 @@ import {
   type WatchObserver,
   type Write,
 } from '../state-store.interface.js';
-import { StoreError } from '../store.error.js';
-import { CommitBatch } from './commit-batch.js';
-import { isMoved, isUnknownScript, otherFormat, unavailable } from './redis-faults.js';
+import { type AskedCommit, type OwnEntry } from './partition-commits.js';
+import { RedisCommits } from './redis-commits.js';
+import { otherFormat, unavailable } from './redis-faults.js';
 import { assertKeyPrefix, type PartitionKeys, partitionKeys } from './redis-keys.js';
 import { RedisFeedReader } from './redis-feed-reader.js';
 import { RedisNodes } from './redis-nodes.js';
-import { COMMIT_SCRIPT, OPEN_SCRIPT, PAGE_SCRIPT } from './redis-scripts.js';
+import { type RedisPartition } from './redis-partition.js';
+import { OPEN_SCRIPT, PAGE_SCRIPT } from './redis-scripts.js';
 import { assertUsableServer } from './redis-server-check.js';
 import { type RedisSettings } from './redis-settings.js';
 import { RedisWatch } from './redis-watch.js';
@@ -28,9 +29,6 @@ const FORMAT = '1';
 /** Read in some milliseconds, so that commits get their turn between two pages. */
 const ITEMS_PER_PAGE = 500;
 
-/** A commit that a server refused before looking at it is sent again: to the right node, then with its script. */
-const MOST_ATTEMPTS = 3;
-
 /** UTF-8 never has this byte, so it comes after every key that begins with what stands before it. */
 const AFTER_ALL = Buffer.from([0xff]);
 
@@ -38,12 +36,6 @@ const AFTER_ALL = Buffer.from([0xff]);
 const AFTER = Buffer.from('(');
 
 const SPACE = 0x20;
-
-interface Partition {
-  readonly keys: PartitionKeys;
-  /** The highest revision seen; no commit of ours may get one that is not above it. */
-  newest: number;
-}
 
 /**
  * The state in Redis ≥ 6.2 or Valkey, shared by any number of processes: `redis://`, Sentinel, Cluster.
@@ -59,7 +51,8 @@ export class RedisStateStore implements StateStore {
   private readonly nodes: RedisNodes;
   /** By group of partitions that are read together. */
   private readonly readers: RedisFeedReader[][] = [];
-  private partitions: readonly Partition[] = [];
+  private partitions: readonly RedisPartition[] = [];
+  private commits: RedisCommits | undefined;
   private closed = false;
 
   constructor(
@@ -80,8 +73,10 @@ export class RedisStateStore implements StateStore {
       await this.nodes.open(1);
       const count = await this.storedPartitionCount();
       await this.nodes.open(count);
-      this.partitions = Array.from({ length: count }, (_, n) => ({
-        keys: partitionKeys(this.keyPrefix, n),
+      this.commits = this.commitsTo(count);
+      this.partitions = Array.from({ length: count }, (_, number) => ({
+        number,
+        keys: partitionKeys(this.keyPrefix, number),
         newest: 0,
       }));
     } catch (error) {
@@ -110,9 +105,16 @@ export class RedisStateStore implements StateStore {
   }
 
   commitMany(commits: readonly Commit[]): Promise<CommitOutcome>[] {
-    const batches = new Map<unknown, CommitBatch>();
-    const outcomes = commits.map((commit) => this.enter(commit, batches, MOST_ATTEMPTS));
-    for (const batch of batches.values()) void batch.send();
+    const asked: AskedCommit[] = [];
+    const outcomes = commits.map(
+      ({ partition, writes }) =>
+        new Promise<CommitOutcome>((resolve, reject) => {
+          const state = this.serving('commit', partition);
+          assertCommittable(writes);
+          asked.push({ partition: state, writes, resolve, reject });
+        }),
+    );
+    this.commits?.send(asked);
     return outcomes;
   }
 
@@ -125,22 +127,41 @@ export class RedisStateStore implements StateStore {
   }
 
   watch(partition: number, cursor: Cursor, observer: WatchObserver): Unwatch {
-    const { keys } = this.serving('watch', partition);
-    const watch = new RedisWatch(keys, cursor, observer);
-    const reader = this.readerFor(partition, keys);
+    const state = this.serving('watch', partition);
+    const watch = new RedisWatch(state.keys, cursor, observer);
+    const reader = this.readerFor(state);
     reader.add(watch);
     return () => reader.remove(watch);
   }
 
-  /** One for all partitions, except in a Cluster, where a reading must keep to one slot. */
-  private readerFor(partition: number, keys: PartitionKeys): RedisFeedReader {
-    const group = this.settings.mode === 'cluster' ? partition : 0;
-    const readers = this.readers[group] ?? (this.readers[group] = []);
+  private readerFor({ number, keys }: RedisPartition): RedisFeedReader {
+    const readers = (this.readers[this.groupOf(number)] ??= []);
     const free = readers.find((reader) => reader.takes(keys));
     if (free) return free;
-    const reader = new RedisFeedReader(this.nodes, partition);
+    const reader = new RedisFeedReader(this.nodes, number);
     readers.push(reader);
     return reader;
+  }
+
+  /** One for all partitions, except in a Cluster, where a reading must keep to one slot. */
+  private groupOf(partition: number): number {
+    return this.settings.mode === 'cluster' ? partition : 0;
+  }
+
+  private commitsTo(partitions: number): RedisCommits {
+    const terms = {
+      format: FORMAT,
+      partitions,
+      historyBytes: this.settings.historyBytes(partitions),
+      onePartitionPerCall: this.settings.mode === 'cluster',
+      wait: this.settings.wait,
+      waitTimeoutMs: this.settings.waitTimeoutMs,
+    };
+    return new RedisCommits(this.nodes, terms, (entry) => this.made(entry));
+  }
+
+  private made(entry: OwnEntry): void {
+    for (const reader of this.readers[this.groupOf(entry.partition.number)] ?? []) reader.made(entry);
   }
 
   private async storedPartitionCount(): Promise<number> {
@@ -151,53 +172,6 @@ export class RedisStateStore implements StateStore {
     )) as [string | null, string | null];
     if (format !== FORMAT) throw otherFormat('open', String(format), String(count));
     return Number(count);
-  }
-
-  private async enter(
-    { partition, writes }: Commit,
-    batches: Map<unknown, CommitBatch>,
-    attempts: number,
-  ): Promise<CommitOutcome> {
-    const state = this.serving('commit', partition);
-    assertCommittable(writes);
-    try {
-      const batch = this.batchFor(partition, batches);
-      const outcome = await batch.add({ keys: state.keys, seen: state.newest, writes });
-      if (outcome.status === 'committed') state.newest = Math.max(state.newest, outcome.revision);
-      return outcome;
-    } catch (error) {
-      if (attempts === 1 || !(await this.canBeSentAgain(partition, error))) throw error;
-    }
-    const again = new Map<unknown, CommitBatch>();
-    const outcome = this.enter({ partition, writes }, again, attempts - 1);
-    for (const batch of again.values()) void batch.send();
-    return outcome;
-  }
-
-  private batchFor(partition: number, batches: Map<unknown, CommitBatch>): CommitBatch {
-    const connection = this.nodes.connectionOf(partition);
-    const known = batches.get(connection);
-    if (known) return known;
-    const batch = new CommitBatch(connection.ready('commit'), {
-      ...this.settings,
-      format: FORMAT,
-      partitions: this.partitionCount,
-      historyBytes: this.settings.historyBytes(this.partitionCount),
-      onePartitionPerCall: this.settings.mode === 'cluster',
-    });
-    batches.set(connection, batch);
-    return batch;
-  }
-
-  /** Whether the server refused it only because it is the wrong one, or does not know the script: mended here. */
-  private async canBeSentAgain(partition: number, error: unknown): Promise<boolean> {
-    const reason = error instanceof StoreError ? error.cause : undefined;
-    if (!(reason instanceof Error)) return false;
-    if (isMoved(reason)) await this.nodes.locate();
-    else if (isUnknownScript(reason)) {
-      await this.nodes.ask(partition, 'commit', (redis) => redis.script('LOAD', COMMIT_SCRIPT));
-    } else return false;
-    return true;
   }
 
   private async *pages(
@@ -217,7 +191,7 @@ export class RedisStateStore implements StateStore {
     }
   }
 
-  private serving(operation: string, partition: number): Partition {
+  private serving(operation: string, partition: number): RedisPartition {
     const state = this.partitions[partition];
     if (this.closed || !state) throw unavailable(operation, 'The Redis store is not open.');
     return state;

@@ -1,6 +1,7 @@
 import { decodeExact } from '../exact-utf8.js';
 import { Silence } from '../silence.js';
 import { type Change, type Cursor, type WatchObserver } from '../state-store.interface.js';
+import { type OwnEntry } from './partition-commits.js';
 import { type PartitionKeys } from './redis-keys.js';
 
 const PUT = '+'.charCodeAt(0);
@@ -8,11 +9,13 @@ const PUT = '+'.charCodeAt(0);
 export type FeedEntry = [id: Buffer, fields: Buffer[]];
 
 /**
- * What one observer has been shown of the feed of a partition. Each entry names the revision before it. One that does not continue
- * what was shown means that entries were cut off, or that the engine lost some that were shown: both are `compacted`.
+ * What one observer has been shown of the feed of a partition. Each entry names the revision before it. One that is read and does not
+ * continue what was shown means that entries were cut off, or that the engine lost some that were shown: both are `compacted`.
  */
 export class RedisWatch {
   over = false;
+  /** Of the last entry that this process has made. */
+  private own: Cursor = 0;
   private readonly silence: Silence;
 
   constructor(
@@ -21,6 +24,11 @@ export class RedisWatch {
     private readonly observer: WatchObserver,
   ) {
     this.silence = new Silence(observer);
+  }
+
+  /** Everything up to this revision was. */
+  get shown(): Cursor {
+    return this.cursor;
   }
 
   /** Of the last entry that was shown. */
@@ -37,18 +45,34 @@ export class RedisWatch {
     if (!this.over) this.silence.end();
   }
 
-  /** A partition whose last commit is before what was shown has lost some. */
-  connected(lastRevision: number): void {
-    if (lastRevision < this.cursor) this.compacted();
+  /** A partition whose last commit is before what had been shown when it was asked for has lost some. */
+  connected(lastRevision: number, shown: Cursor): void {
+    if (lastRevision < shown) this.compacted();
   }
 
   show(entries: readonly FeedEntry[]): void {
     for (const [id, [, previous, ...writes]] of entries) {
       if (this.over) return;
+      const revision = Number.parseInt(id.toString('latin1'), 10);
+      if (revision <= this.cursor) continue;
       if (Number(previous!.toString('latin1')) !== this.cursor) return this.compacted();
-      this.cursor = Number.parseInt(id.toString('latin1'), 10);
-      this.observer.committed(changesOf(this.cursor, writes));
+      this.cursor = revision;
+      this.observer.committed(changesOf(revision, writes));
     }
+  }
+
+  /**
+   * What the answer to a commit says of the feed is shown without being read there, if it is what comes next. True: nothing else has
+   * been written since the answer before, and all of it is shown.
+   */
+  made({ previous, revision, changes }: OwnEntry): boolean {
+    const isAlone = previous === this.own;
+    this.own = revision;
+    if (this.cursor === previous && !this.over) {
+      this.cursor = revision;
+      this.observer.committed(changes());
+    }
+    return isAlone && this.cursor >= revision;
   }
 
   private compacted(): void {
