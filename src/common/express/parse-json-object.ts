@@ -4,11 +4,17 @@ import { invalidJson } from './body-errors.js';
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Of the keys that name a prototype, `__proto__` and `constructor`, ends so short that V8 looks for them by the first
- * letter, many bytes at a time. An escape may spell either key, so any escape makes a text suspicious.
+ * Keys that name a prototype, each with an end of it: V8 looks for what is so short by its first letter, many bytes at a time. An escape
+ * may spell either key, so any escape makes a text suspicious.
  */
+const SUSPICIOUS = [
+  ['roto__', '__proto__'],
+  ['ructor', 'constructor'],
+  ['\\u', '\\u'],
+] as const;
+
 function isSuspicious(text: string): boolean {
-  return text.includes('roto__') || text.includes('ructor') || text.includes('\\u');
+  return SUSPICIOUS.some(([end, word]) => text.includes(end) && text.includes(word));
 }
 
 /**
