@@ -1,5 +1,7 @@
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { type Subscription } from 'rxjs';
+import { Few } from '../common/few.js';
+import { KeyMap } from '../common/key-map.js';
 import { type LockEvent } from '../core/events.js';
 import { findWaiter, keyOf, type ResourceState } from '../core/state.js';
 import { LockManager } from '../locking/lock-manager.js';
@@ -14,14 +16,14 @@ export interface SessionListener {
 
 interface TrackedKey extends KeyName {
   /** Sessions and their nodes. */
-  readonly sessions: Map<string, string>;
+  readonly sessions: Few<string, string>;
 }
 
 /** Which keys each session holds or waits for, learnt from what happens. */
 @Injectable()
 export class SessionKeys implements OnModuleDestroy {
-  private readonly keys = new Map<string, TrackedKey>();
-  private readonly bySession = new Map<string, Set<TrackedKey>>();
+  private readonly keys = new KeyMap<TrackedKey>();
+  private readonly bySession = new Map<string, Few<TrackedKey, true>>();
   private readonly listeners = new Map<string, Set<SessionListener>>();
   private readonly subscription: Subscription;
 
@@ -45,13 +47,13 @@ export class SessionKeys implements OnModuleDestroy {
   }
 
   keysOf(sessionId: string): readonly KeyName[] {
-    return [...(this.bySession.get(sessionId) ?? [])];
+    return Array.from(this.bySession.get(sessionId)?.entries() ?? [], ([key]) => key);
   }
 
   /** Sessions that hold or wait for anything, with their nodes. */
   *sessions(): Iterable<{ sessionId: string; nodeId: string }> {
     for (const [sessionId, keys] of this.bySession) {
-      for (const key of keys) {
+      for (const [key] of keys.entries()) {
         yield { sessionId, nodeId: key.sessions.get(sessionId)! };
         break;
       }
@@ -69,29 +71,32 @@ export class SessionKeys implements OnModuleDestroy {
   }
 
   private happened(resourceId: string, event: LockEvent): void {
-    const { sessionId } = event;
-    if (sessionId !== undefined && STARTS.has(event.name))
-      this.track(resourceId, event.type, sessionId, event.nodeId);
-    const key = this.keys.size > 0 ? this.keys.get(keyName(event.type, resourceId)) : undefined;
+    const { name, type, sessionId } = event;
+    const key =
+      sessionId !== undefined && STARTS.has(name)
+        ? this.track(resourceId, type, sessionId, event.nodeId)
+        : this.keys.get(type, resourceId);
     if (!key) return;
-    this.tell(key, event);
-    if (sessionId !== undefined && ENDS.has(event.name)) this.untrack(key, sessionId);
+    if (this.listeners.size > 0) this.tell(key, event);
+    if (sessionId !== undefined && ENDS.has(name)) this.untrack(key, sessionId);
     if (event.dismissed > 0) this.prune(key);
   }
 
   private tell(key: TrackedKey, event: LockEvent): void {
-    const forAll = !event.observersOnly && FOR_ALL.has(event.name);
-    const sessions = forAll ? key.sessions.keys() : event.sessionId === undefined ? [] : [event.sessionId];
-    for (const sessionId of sessions) {
-      for (const listener of this.listeners.get(sessionId) ?? []) listener.happened(key, event);
-    }
+    if (!event.observersOnly && FOR_ALL.has(event.name)) {
+      for (const [sessionId] of key.sessions.entries()) this.tellSession(sessionId, key, event);
+    } else if (event.sessionId !== undefined) this.tellSession(event.sessionId, key, event);
+  }
+
+  private tellSession(sessionId: string, key: TrackedKey, event: LockEvent): void {
+    for (const listener of this.listeners.get(sessionId) ?? []) listener.happened(key, event);
   }
 
   /** The listing before it has shown who is new. */
   private missed(gap: Gap): void {
     for (const key of [...this.keys.values()]) {
       if (!gap.concerns(key.resourceId)) continue;
-      for (const sessionId of key.sessions.keys()) {
+      for (const [sessionId] of key.sessions.entries()) {
         for (const listener of this.listeners.get(sessionId) ?? []) listener.missed();
       }
       this.prune(key);
@@ -107,17 +112,19 @@ export class SessionKeys implements OnModuleDestroy {
     }
   }
 
-  private track(resourceId: string, type: string, sessionId: string, nodeId: string): void {
-    const name = keyName(type, resourceId);
-    const key = this.keys.get(name) ?? { type, resourceId, sessions: new Map<string, string>() };
-    this.keys.set(name, key);
+  private track(resourceId: string, type: string, sessionId: string, nodeId: string): TrackedKey {
+    let key = this.keys.get(type, resourceId);
+    if (!key) this.keys.set(type, resourceId, (key = { type, resourceId, sessions: new Few() }));
     key.sessions.set(sessionId, nodeId);
-    this.bySession.set(sessionId, (this.bySession.get(sessionId) ?? new Set()).add(key));
+    let keys = this.bySession.get(sessionId);
+    if (!keys) this.bySession.set(sessionId, (keys = new Few()));
+    keys.set(key, true);
+    return key;
   }
 
   private untrack(key: TrackedKey, sessionId: string): void {
     key.sessions.delete(sessionId);
-    if (key.sessions.size === 0) this.keys.delete(keyName(key.type, key.resourceId));
+    if (key.sessions.size === 0) this.keys.delete(key.type, key.resourceId);
     const keys = this.bySession.get(sessionId);
     keys?.delete(key);
     if (keys?.size === 0) this.bySession.delete(sessionId);
@@ -127,7 +134,7 @@ export class SessionKeys implements OnModuleDestroy {
   private prune(key: TrackedKey): void {
     const state = this.manager.peek(key.resourceId);
     const current = state && keyOf(state, key.type);
-    for (const [sessionId, nodeId] of [...key.sessions]) {
+    for (const [sessionId, nodeId] of [...key.sessions.entries()]) {
       const asker = { nodeId, sessionId };
       const holds = current?.hold?.sessionId === sessionId;
       if (!holds && !(current && findWaiter(current, asker))) this.untrack(key, sessionId);
@@ -138,7 +145,3 @@ export class SessionKeys implements OnModuleDestroy {
 const STARTS: ReadonlySet<string> = new Set(['queued', 'granted', 'assigned']);
 const ENDS: ReadonlySet<string> = new Set(['completed', 'failed', 'released', 'expired', 'withdrawn']);
 const FOR_ALL: ReadonlySet<string> = new Set(['completed', 'failed', 'assigned']);
-
-function keyName(type: string, resourceId: string): string {
-  return `${type}:${resourceId}`;
-}
