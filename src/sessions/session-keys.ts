@@ -7,6 +7,7 @@ import { findWaiter, keyOf, type ResourceState } from '../core/state.js';
 import { LockManager } from '../locking/lock-manager.js';
 import { type KeyName } from '../locking/wire/key-name.js';
 import { EventBus, type Gap } from '../subscriptions/event-bus.js';
+import { Chain, type Link } from './chain.js';
 
 export interface SessionListener {
   happened(key: KeyName, event: LockEvent): void;
@@ -15,15 +16,20 @@ export interface SessionListener {
 }
 
 interface TrackedKey extends KeyName {
-  /** Sessions and their nodes. */
-  readonly sessions: Few<string, string>;
+  readonly sessions: Few<string, Tie>;
+}
+
+/** A session holds a key or waits for it. */
+interface Tie extends Link<Tie> {
+  readonly key: TrackedKey;
+  readonly nodeId: string;
 }
 
 /** Which keys each session holds or waits for, learnt from what happens. */
 @Injectable()
 export class SessionKeys implements OnModuleDestroy {
   private readonly keys = new KeyMap<TrackedKey>();
-  private readonly bySession = new Map<string, Few<TrackedKey, true>>();
+  private readonly bySession = new Map<string, Chain<Tie>>();
   private readonly listeners = new Map<string, Set<SessionListener>>();
   private readonly subscription: Subscription;
 
@@ -47,17 +53,12 @@ export class SessionKeys implements OnModuleDestroy {
   }
 
   keysOf(sessionId: string): readonly KeyName[] {
-    return Array.from(this.bySession.get(sessionId)?.entries() ?? [], ([key]) => key);
+    return Array.from(this.bySession.get(sessionId) ?? [], ({ key }) => key);
   }
 
   /** Sessions that hold or wait for anything, with their nodes. */
   *sessions(): Iterable<{ sessionId: string; nodeId: string }> {
-    for (const [sessionId, keys] of this.bySession) {
-      for (const [key] of keys.entries()) {
-        yield { sessionId, nodeId: key.sessions.get(sessionId)! };
-        break;
-      }
-    }
+    for (const [sessionId, { first }] of this.bySession) yield { sessionId, nodeId: first!.nodeId };
   }
 
   /** Hears what happens to the session itself, and what ends or passes on the work it waits for. */
@@ -115,26 +116,33 @@ export class SessionKeys implements OnModuleDestroy {
   private track(resourceId: string, type: string, sessionId: string, nodeId: string): TrackedKey {
     let key = this.keys.get(type, resourceId);
     if (!key) this.keys.set(type, resourceId, (key = { type, resourceId, sessions: new Few() }));
-    key.sessions.set(sessionId, nodeId);
-    let keys = this.bySession.get(sessionId);
-    if (!keys) this.bySession.set(sessionId, (keys = new Few()));
-    keys.set(key, true);
+    if (!key.sessions.get(sessionId)) this.tie(key, sessionId, nodeId);
     return key;
   }
 
+  private tie(key: TrackedKey, sessionId: string, nodeId: string): void {
+    const tie = { key, nodeId, previous: undefined, next: undefined };
+    key.sessions.set(sessionId, tie);
+    let ties = this.bySession.get(sessionId);
+    if (!ties) this.bySession.set(sessionId, (ties = new Chain()));
+    ties.add(tie);
+  }
+
   private untrack(key: TrackedKey, sessionId: string): void {
+    const tie = key.sessions.get(sessionId);
+    if (!tie) return;
     key.sessions.delete(sessionId);
     if (key.sessions.size === 0) this.keys.delete(key.type, key.resourceId);
-    const keys = this.bySession.get(sessionId);
-    keys?.delete(key);
-    if (keys?.size === 0) this.bySession.delete(sessionId);
+    const ties = this.bySession.get(sessionId)!;
+    ties.delete(tie);
+    if (!ties.first) this.bySession.delete(sessionId);
   }
 
   /** Many may have been sent away at once: who is left? */
   private prune(key: TrackedKey): void {
     const state = this.manager.peek(key.resourceId);
     const current = state && keyOf(state, key.type);
-    for (const [sessionId, nodeId] of [...key.sessions.entries()]) {
+    for (const [sessionId, { nodeId }] of [...key.sessions.entries()]) {
       const asker = { nodeId, sessionId };
       const holds = current?.hold?.sessionId === sessionId;
       if (!holds && !(current && findWaiter(current, asker))) this.untrack(key, sessionId);
