@@ -2,6 +2,7 @@ import pino from 'pino';
 import { expect, it } from 'vitest';
 import { type LockEvent } from '../core/events.js';
 import { EventBus } from '../subscriptions/event-bus.js';
+import { CollectedLog } from '../../test/support/collected-log.js';
 import { settled, SimulatedClock } from '../../test/support/simulated-clock.js';
 import { EventLog } from './event-log.js';
 
@@ -24,20 +25,21 @@ const event = (fields: Partial<LockEvent>): LockEvent => ({
   ...fields,
 });
 
-async function logged(level: string, ...events: LockEvent[]): Promise<string[]> {
-  const lines: string[] = [];
+function newLog(level: string) {
   const bus = new EventBus(clock);
-  const log = new EventLog(
-    bus,
-    pino({ level, base: null }, { write: (line) => void lines.push(line) }),
-    clock,
-  );
+  const collected = new CollectedLog();
+  const log = new EventLog(bus, pino({ level }), collected.lines, clock);
   log.onModuleInit();
-  for (const one of events) bus.publish([{ resourceId: 'sha256:1', events: [one] }]);
-  expect(lines, 'before the answers').toEqual([]);
+  return { bus, log, collected };
+}
+
+async function logged(level: string, resourceId: string, ...events: LockEvent[]): Promise<string[]> {
+  const { bus, log, collected } = newLog(level);
+  for (const one of events) bus.publish([{ resourceId, events: [one] }]);
+  expect(collected.read(), 'before the answers').toEqual([]);
   await settled();
   log.onModuleDestroy();
-  return lines;
+  return collected.read();
 }
 
 function byPino(fields: object, message: string): string {
@@ -52,6 +54,7 @@ it('writes what pino would write, after the answers', async () => {
   expect(
     await logged(
       'info',
+      'sha256:1',
       event({ token: 5 }),
       event({ name: 'queued', nodeId: 'b', sessionId: 's\\' }),
       event({ name: 'failed', token: 5, error: 'line 1\nline 2', dismissed: 2 }),
@@ -65,16 +68,20 @@ it('writes what pino would write, after the answers', async () => {
   ]);
 });
 
+it('escapes whatever a name may have in it', async () => {
+  const name = Array.from({ length: 0x100 }, (_, code) => String.fromCharCode(code)).join('') + '𝄞€\ud800';
+  expect(await logged('info', name, event({ nodeId: name, sessionId: name, error: name }))).toEqual([
+    byPino({ key: `pull:${name}`, node: name, session: name, holder: name, error: name }, 'granted'),
+  ]);
+});
+
 it('writes what has just happened when the server stops', () => {
-  const lines: string[] = [];
-  const bus = new EventBus(clock);
-  const log = new EventLog(bus, pino({ base: null }, { write: (line) => void lines.push(line) }), clock);
-  log.onModuleInit();
+  const { bus, log, collected } = newLog('info');
   bus.publish([{ resourceId: 'sha256:1', events: [event({})] }]);
   log.onModuleDestroy();
-  expect(lines).toHaveLength(1);
+  expect(collected.read()).toHaveLength(1);
 });
 
 it('is silent above its level', async () => {
-  expect(await logged('warn', event({}))).toEqual([]);
+  expect(await logged('warn', 'sha256:1', event({}))).toEqual([]);
 });

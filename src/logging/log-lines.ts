@@ -3,8 +3,16 @@ import { type DestinationStream, pino } from 'pino';
 /** Soon enough for somebody who looks on. */
 const FLUSH_MS = 200;
 
-/** Some hundred lines: a write through the thread pool costs as much as making twenty of them. */
-const FLUSH_CHARACTERS = 64 * 1024;
+/** A thousand lines and more: a write through the thread pool costs as much as making forty of them. */
+const CHUNK_BYTES = 256 * 1024;
+
+/** In JSON a character takes at most `\u` and four digits. */
+export const MOST_BYTES_PER_CHARACTER = 6;
+
+const LAST_PLAIN = 0x7e;
+const NEEDS_ESCAPE = Uint8Array.from({ length: LAST_PLAIN + 1 }, (_, code) =>
+  Number(code < 0x20 || code === 0x22 || code === 0x5c),
+);
 
 /** Those with lines that were not written yet: nothing is lost when the process ends in due form. */
 const UNWRITTEN = new Set<LogLines>();
@@ -12,22 +20,61 @@ process.on('exit', () => {
   for (const lines of UNWRITTEN) lines.flushSync();
 });
 
+export interface LogOutput {
+  /** What is written must stay as it is. */
+  write(lines: Buffer): unknown;
+  flush(callback: (error?: Error) => void): void;
+  flushSync(): void;
+}
+
 /**
  * Collects lines and writes them to standard output some at a time, after the answers: a crash may lose the last of them.
  * `pino.destination` could collect, too, but measures all that it has with every line.
+ *
+ * Bytes from the beginning: text that is added to text is a tree, which outlives many a collection of garbage before it is written.
  */
 export class LogLines implements DestinationStream {
-  private readonly output = pino.destination({ sync: false, minLength: 1 });
-  private text = '';
+  private chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
+  /** What is between these is not written yet. */
+  private from = 0;
+  private to = 0;
   private timer: NodeJS.Timeout | undefined;
 
-  write(line: string): void {
-    if (this.text === '') {
-      UNWRITTEN.add(this);
-      this.timer = setTimeout(() => this.pass(), FLUSH_MS).unref();
+  constructor(private readonly output: LogOutput = standardOutput()) {}
+
+  /** Makes room for a line, which is then put together. */
+  begin(mostBytes: number): void {
+    if (this.to + mostBytes > this.chunk.length) {
+      this.pass();
+      this.chunk = Buffer.allocUnsafeSlow(Math.max(mostBytes, CHUNK_BYTES));
+      this.from = this.to = 0;
     }
-    this.text += line;
-    if (this.text.length >= FLUSH_CHARACTERS) this.pass();
+    if (this.to > this.from) return;
+    UNWRITTEN.add(this);
+    this.timer = setTimeout(() => this.pass(), FLUSH_MS).unref();
+  }
+
+  /** As it is: ASCII. */
+  ascii(text: string): void {
+    const { chunk, to } = this;
+    for (let i = 0; i < text.length; i++) chunk[to + i] = text.charCodeAt(i);
+    this.to = to + text.length;
+  }
+
+  /** As JSON has it, without the quotes. */
+  escaped(text: string): void {
+    const { chunk, to } = this;
+    for (let i = 0; i < text.length; i++) {
+      const code = text.charCodeAt(i);
+      if (code > LAST_PLAIN || NEEDS_ESCAPE[code] === 1) return this.utf8(JSON.stringify(text).slice(1, -1));
+      chunk[to + i] = code;
+    }
+    this.to = to + text.length;
+  }
+
+  write(line: string): void {
+    this.begin(Buffer.byteLength(line));
+    this.utf8(line);
   }
 
   /** Calls back when everything has been written. */
@@ -41,11 +88,19 @@ export class LogLines implements DestinationStream {
     this.output.flushSync();
   }
 
+  private utf8(text: string): void {
+    this.to += this.chunk.write(text, this.to);
+  }
+
   private pass(): void {
-    if (this.text === '') return;
+    if (this.from === this.to) return;
     clearTimeout(this.timer);
     UNWRITTEN.delete(this);
-    this.output.write(this.text);
-    this.text = '';
+    this.output.write(this.chunk.subarray(this.from, this.to));
+    this.from = this.to;
   }
+}
+
+function standardOutput(): LogOutput {
+  return pino.destination({ sync: false, minLength: 1, contentMode: 'buffer' }) as unknown as LogOutput;
 }

@@ -1,6 +1,5 @@
 import { Inject, Injectable, type LoggerService, type OnApplicationShutdown } from '@nestjs/common';
-import { type Logger, pino } from 'pino';
-import { LogLines } from './log-lines.js';
+import { type Logger } from 'pino';
 
 export const PINO = Symbol('PINO');
 
@@ -59,8 +58,4 @@ export class PinoLogger implements LoggerService, OnApplicationShutdown {
     else if (typeof message === 'object') this.pino[level]({ context, ...message });
     else this.pino[level]({ context, stack }, String(message));
   }
-}
-
-export function createPino(level: string): Logger {
-  return pino({ level, base: null }, new LogLines());
 }

@@ -5,18 +5,18 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { type INestApplication, Injectable, type Provider } from '@nestjs/common';
 import { ConfigModule } from '@nestjs/config';
 import { Test } from '@nestjs/testing';
-import { pino } from 'pino';
 import { afterEach } from 'vitest';
 import { CLOCK } from '../../src/common/clock.interface.js';
 import { type Settings } from '../../src/config/settings.js';
 import { HoldfastModule } from '../../src/holdfast.module.js';
 import { LoggingModule } from '../../src/logging/logging.module.js';
-import { PINO } from '../../src/logging/pino-logger.js';
+import { LogLines } from '../../src/logging/log-lines.js';
 import { type RefCountStorage } from '../../src/refcount/ref-count-storage.interface.js';
 import { prepareServer } from '../../src/server.js';
 import { ServerAdapter } from '../../src/server-adapter.js';
 import { type StateStore } from '../../src/stores/state-store.interface.js';
 import { SseReader } from './server-sse.js';
+import { CollectedLog } from './collected-log.js';
 import { SimulatedClock } from './simulated-clock.js';
 
 // oxlint-disable-next-line typescript/no-explicit-any -- what a server answers is what the test is about
@@ -60,8 +60,7 @@ export class TestServer {
     readonly app: INestApplication,
     readonly port: number,
     readonly clock: SimulatedClock,
-    /** What was logged, line by line. */
-    readonly log: readonly Json[],
+    private readonly collected: CollectedLog,
   ) {}
 
   static with(settings: Partial<Settings> = {}): ServerBuilder {
@@ -77,11 +76,16 @@ export class TestServer {
     app: INestApplication,
     port: number,
     clock: SimulatedClock,
-    log: readonly Json[],
+    collected: CollectedLog,
   ): TestServer {
-    const server = new TestServer(app, port, clock, log);
+    const server = new TestServer(app, port, clock, collected);
     running.add(server);
     return server;
+  }
+
+  /** What was logged, line by line. */
+  get log(): readonly Json[] {
+    return this.collected.read().map((line) => JSON.parse(line) as Json);
   }
 
   get url(): string {
@@ -220,8 +224,7 @@ class ServerBuilder {
   async start(): Promise<TestServer> {
     const { stateStore, refCountStorage, clock } = this;
     const settings = { storeUrl: 'memory:', logLevel: 'debug', ...this.settings } as const;
-    const log: Json[] = [];
-    const lines = { write: (line: string) => void log.push(JSON.parse(line)) };
+    const collected = new CollectedLog();
     const building = Test.createTestingModule({
       imports: [
         ConfigModule.forRoot({ ignoreEnvFile: true, ignoreEnvVars: true }),
@@ -230,14 +233,14 @@ class ServerBuilder {
       ],
       providers: [Anything, ...this.providers],
     })
-      .overrideProvider(PINO)
-      .useValue(pino({ level: settings.logLevel, base: null }, lines));
+      .overrideProvider(LogLines)
+      .useValue(collected.lines);
     if (clock) building.overrideProvider(CLOCK).useValue(clock);
     const module = await building.compile();
     const app = prepareServer(module.createNestApplication(new ServerAdapter(), { bufferLogs: true }));
     await app.listen(0, '127.0.0.1');
     const { port } = app.getHttpServer().address() as AddressInfo;
-    return TestServer.around(app, port, clock ?? new SimulatedClock(), log);
+    return TestServer.around(app, port, clock ?? new SimulatedClock(), collected);
   }
 }
 
