@@ -168,8 +168,10 @@ export class CommitRounds {
   /** A waiter that was last written long ago is written again when it asks. */
   private prepared(slot: ResourceSlot, command: Command): Command {
     if (command.kind !== 'acquire' && command.kind !== 'claim') return command;
+    const clock = slot.clockOf(command.type);
+    if (!clock?.watchesWaiters) return command;
     const { deadlines, policy } = this.context;
-    const isDue = slot.clockOf(command.type)?.shouldTouch(command.asker, deadlines.now(), policy);
+    const isDue = clock.shouldTouch(command.asker, deadlines.now(), policy);
     return isDue ? { ...command, touch: true } : command;
   }
 
@@ -213,13 +215,13 @@ export class CommitRounds {
   }
 
   private answer(slot: ResourceSlot, work: Work, batch: Batch, revision: number): void {
-    const nowMs = this.context.deadlines.now();
     const answered = work.inbox.splice(0, batch.results.length);
     for (let i = 0; i < answered.length; i++) {
       const pending = answered[i]!;
       const { command } = pending;
       if (command.kind === 'acquire' || command.kind === 'claim') {
-        slot.clockOf(command.type)?.asked(command.asker, nowMs);
+        const clock = slot.clockOf(command.type);
+        if (clock?.watchesWaiters) clock.asked(command.asker, this.context.deadlines.now());
       }
       pending.resolve(settleResult(batch.results[i]!, revision));
     }

@@ -25,7 +25,8 @@ export class Deadlines<T extends Due> {
   private readonly heap: T[] = [];
   private watchedMs = 0;
   private lastSeenMs: number;
-  private timer: { readonly atMs: number; readonly cancel: CancelTimer } | undefined;
+  /** `dueAtMs`: in watched time, at the earliest. */
+  private timer: { readonly dueAtMs: number; readonly cancel: CancelTimer } | undefined;
   private paused = false;
   private stopped = false;
 
@@ -98,11 +99,11 @@ export class Deadlines<T extends Due> {
   private arm(): void {
     const next = this.heap[0];
     if (!next || this.stopped || this.paused) return;
-    const delay = Math.max(0, Math.min(TICK_MS, next.dueAtMs - this.now()));
-    const atMs = this.lastSeenMs + delay;
-    if (this.timer && this.timer.atMs <= atMs) return;
+    if (this.timer && this.timer.dueAtMs <= next.dueAtMs) return;
     this.timer?.cancel();
-    this.timer = { atMs, cancel: this.clock.after(Math.ceil(delay), () => this.fire()) };
+    const now = this.now();
+    const delay = Math.max(0, Math.min(TICK_MS, next.dueAtMs - now));
+    this.timer = { dueAtMs: now + delay, cancel: this.clock.after(Math.ceil(delay), () => this.fire()) };
   }
 
   private disarm(): void {

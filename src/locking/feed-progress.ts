@@ -27,6 +27,7 @@ export class FeedProgress {
 
   reach(partition: number, revision: number): void {
     this.shown.set(partition, revision);
+    if (this.waiting.size === 0) return;
     for (const waiting of this.waiting) {
       if (waiting.partition !== partition || waiting.revision > revision) continue;
       this.waiting.delete(waiting);

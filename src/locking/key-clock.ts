@@ -49,6 +49,10 @@ export class KeyClock {
     return clock;
   }
 
+  get watchesWaiters(): boolean {
+    return this.waiters !== undefined;
+  }
+
   get watchesOnlyAHold(): boolean {
     return this.hold !== undefined && !this.marks && !this.waiters;
   }
@@ -136,7 +140,9 @@ export class KeyClock {
       this.marks = undefined;
       return;
     }
-    const marks = (this.marks ?? []).filter((mark) => mark.revision >= oldest);
+    const known = this.marks;
+    if (known && known[0]!.revision >= oldest && known.at(-1)!.revision >= newest) return;
+    const marks = known?.filter((mark) => mark.revision >= oldest) ?? [];
     const last = marks.at(-1);
     if (!last || last.revision < newest) {
       const open = last && nowMs - last.openedMs < completionTtlMs / MARKS_PER_TTL ? marks.pop() : undefined;

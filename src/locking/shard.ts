@@ -175,5 +175,7 @@ export class Shard implements RecordKeeper {
 }
 
 function waitersIn({ state }: StoredRecord): number {
-  return state.keys.reduce((waiters, key) => waiters + queueLength(key), 0);
+  let waiters = 0;
+  for (const key of state.keys) if (key.lanes.length > 0) waiters += queueLength(key);
+  return waiters;
 }
