@@ -66,30 +66,6 @@ describe('a batcher', () => {
     expect(sender.last.body).toBe('{"requests":[2,3]}');
   });
 
-  /** A batch of 32 calls is answered after this time; how the next 32 travel. */
-  async function sizesAfter(ms: number) {
-    const { clock, sender, sizes, batcher } = scene();
-    const calls = () => Array.from({ length: 32 }, () => batcher.call('1'));
-    const first = calls();
-    await settled();
-    await clock.advance(ms);
-    sender.last.answer(200, { results: first.map(() => GOOD) });
-    await Promise.all(first);
-    for (let times = 0; times < 2; times++) {
-      void Promise.all(calls());
-      await settled();
-    }
-    return sizes();
-  }
-
-  it('sends many calls to a quick server in two halves, unless it has something to do already', async () => {
-    expect(await sizesAfter(1)).toEqual([32, 16, 16, 32]);
-  });
-
-  it('keeps together what goes to a server that waits for something with each batch', async () => {
-    expect(await sizesAfter(2)).toEqual([32, 32, 32]);
-  });
-
   it('sends no more than 256 calls, nor more text than the server takes, in one request', async () => {
     const { sender, sizes, batcher } = scene();
     for (let n = 0; n < 600; n++) void batcher.call('1');

@@ -7,19 +7,6 @@ import { type Sender } from './transport.js';
 /** The server takes no more at once. */
 const MAX_CALLS = 256;
 
-/**
- * From this number on calls that would travel alone travel in two halves: the server works on one while this side works
- * on the other, where otherwise each would wait for the other to finish. Below it a second request costs more than that
- * saves.
- */
-const SPLIT_FROM = 16;
-
-/**
- * What a call of a batch takes a server that waits for nothing, with room to spare. One that takes longer waits for a disk, a
- * network or an engine, and does so once for each batch: halves would make it wait twice.
- */
-const BUSY_MS_PER_CALL = 0.05;
-
 /** In UTF-16 units, of at most three bytes each: the server takes 1 MB. */
 const MAX_LENGTH = 300_000;
 
@@ -46,8 +33,6 @@ interface Call {
 export class Batcher {
   private gathered: Call[] = [];
   private isDue = false;
-  /** Of the last batch. */
-  private msPerCall = Infinity;
   private readonly flush = () => this.sendAll();
 
   constructor(
@@ -77,21 +62,16 @@ export class Batcher {
     this.isDue = false;
     const calls = this.gathered;
     this.gathered = [];
-    const max = this.isWorthSplitting(calls) ? Math.min(MAX_CALLS, Math.ceil(calls.length / 2)) : MAX_CALLS;
     let from = 0;
     let length = 0;
     for (let to = 0; to < calls.length; to++) {
       length += calls[to]!.body.length;
-      if (to - from < max && (length <= MAX_LENGTH || to === from)) continue;
+      if (to - from < MAX_CALLS && (length <= MAX_LENGTH || to === from)) continue;
       void this.send(calls.slice(from, to));
       from = to;
       length = calls[to]!.body.length;
     }
     void this.send(from === 0 ? calls : calls.slice(from));
-  }
-
-  private isWorthSplitting({ length }: readonly Call[]): boolean {
-    return length >= SPLIT_FROM && this.msPerCall <= BUSY_MS_PER_CALL && this.transport.isIdle;
   }
 
   private async send(calls: readonly Call[]): Promise<void> {
@@ -102,7 +82,6 @@ export class Batcher {
     }
     const body = `{"requests":[${calls.map((call) => call.body).join(',')}]}`;
     const reply = await this.transport.send('POST', `${this.path}/batch`, body);
-    this.msPerCall = reply.ms / calls.length;
     const results = resultsOf(reply, calls.length);
     this.again(
       calls.map((call, n) => this.settle(call, results ? itemReply(reply, results[n]) : { ...reply })),
