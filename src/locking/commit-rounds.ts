@@ -55,25 +55,31 @@ export class CommitRounds {
     else this.tryOnce(slot, work, done, fail);
   }
 
-  /** The first try, nearly always the only one, goes without promises: making them takes longer than deciding. */
+  /** The first try is nearly always the only one, and has no promises of its own. */
   private tryOnce(slot: ResourceSlot, work: Work, done: () => void, fail: (error: unknown) => void): void {
-    const persist = (answered: boolean) => (answered ? undefined : this.persist(slot, work));
+    const again = (answered: boolean) => (answered ? undefined : this.persist(slot, work));
     try {
       const decision = this.decide(slot, work, undefined);
-      if (!decision.isWritten) return void this.confirm(slot, work, decision).then(persist).then(done, fail);
+      if (!decision.isWritten) return void this.confirm(slot, work, decision).then(again).then(done, fail);
       const attempt = this.attempt(slot, work, decision);
-      this.context.committer.commit({
-        partition: attempt.partition,
-        writes: attempt.writes,
-        commands: decision.batch.results.length,
-        settled: (outcome) => {
-          if (outcome.status !== 'committed')
-            return void this.doubt(slot, work, attempt, outcome)
-              .then(() => persist(false))
-              .then(done, fail);
+      const settled = (outcome: CommitOutcome) => {
+        if (outcome.status !== 'committed')
+          return void this.doubt(slot, work, attempt, outcome)
+            .then(() => again(false))
+            .then(done, fail);
+        try {
           this.land(slot, work, attempt, outcome.revision);
-          done();
-        },
+        } catch (error) {
+          return fail(error);
+        }
+        done();
+      };
+      const { partition, writes, batch } = attempt;
+      this.context.committer.commit({
+        partition,
+        writes,
+        commands: batch.results.length,
+        settled,
         failed: fail,
       });
     } catch (error) {

@@ -144,8 +144,8 @@ describe('LockManager and what it leaves behind', { timeout: 15_000 }, () => {
   it('keeps an empty record for the events of its last commit, whoever looks at it, and then drops it', async () => {
     const b = await bench();
     const token = await b.layer.grant('a');
-    const force = { kind: 'force-release', type: 'pull', token, reason: 'by hand' } as const;
-    await b.manager.execute('layer', force);
+    const expiry = { kind: 'expire-hold', type: 'pull', token, renewed: token, error: 'silent' } as const;
+    await b.manager.execute('layer', expiry);
     await b.layer.claim('a');
     expect(await b.store.keys()).toHaveLength(1);
     await b.clock.advance(299_000);

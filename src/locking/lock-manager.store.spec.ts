@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { StoreError } from '../stores/store.error.js';
 import { type CommitOutcome } from '../stores/state-store.interface.js';
 import { FaultyStore } from '../../test/support/faulty-store.js';
@@ -58,6 +58,14 @@ describe('LockManager when the store fails', () => {
       throw new StoreError('STORE_UNAVAILABLE', 'commit', 'not open');
     };
     await expect(layer.acquire('a')).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+  });
+
+  it('refuses a command that cannot be decided, and goes on with the next', QUICK, async () => {
+    vi.spyOn(b.clock, 'wallMs').mockImplementationOnce(() => {
+      throw new Error('a broken invariant');
+    });
+    await expect(layer.acquire('a')).rejects.toThrow('a broken invariant');
+    expect(await layer.acquire('a')).toMatchObject({ kind: 'acquired' });
   });
 
   it('gives up when others change the resource again and again', async () => {

@@ -4,7 +4,9 @@ const FILE = 'src/stores/lmdb/journal-file.ts';
 const FRAME = 'src/stores/lmdb/journal-frame.ts';
 const LMDB = 'src/stores/lmdb/lmdb-database.ts';
 const STORE = 'src/stores/lmdb/lmdb-state-store.ts';
+const GROUP = 'src/stores/lmdb/group.ts';
 
+const GROUP_SPEC = 'test/stores/group-committer.spec.ts';
 const FRAME_SPEC = 'test/stores/journal-frame.spec.ts';
 const JOURNAL_SPEC = 'test/stores/lmdb-journal.spec.ts';
 const FAILURE_SPEC = 'test/stores/lmdb-disk-failure.spec.ts';
@@ -15,6 +17,34 @@ const OWNERSHIP_SPEC = 'test/stores/lmdb-ownership.spec.ts';
 
 /** What the `file:` store promises of its journal. */
 export const journalMutants = [
+  {
+    name: 'commits of different calls have revisions of their own',
+    file: GROUP,
+    find: 'call !== undefined && call === this.call &&',
+    replace: 'this.changes.size > 0 &&',
+    tests: [GROUP_SPEC],
+  },
+  {
+    name: 'a second write to a key of a group has a revision of its own',
+    file: GROUP,
+    find: ' && !writes.some(({ key }) => this.changes.has(key))',
+    replace: '',
+    tests: [GROUP_SPEC],
+  },
+  {
+    name: 'commits are shown before they are acknowledged',
+    file: 'src/stores/lmdb/group-committer.ts',
+    find: '    this.show(waiting);\n',
+    replace: '    setImmediate(() => this.show(waiting));\n',
+    tests: [GROUP_SPEC],
+  },
+  {
+    name: 'in memory, too, a key that was deleted is made anew at a later revision',
+    file: 'src/stores/memory/memory-state-store.ts',
+    find: "      if (writes.some((write) => 'delete' in write)) show();\n",
+    replace: '',
+    tests: ['test/stores/memory-state-store.spec.ts'],
+  },
   {
     name: 'the next owner reads the journal',
     file: DATABASE,

@@ -50,6 +50,7 @@ describe('JsonWriter', () => {
     const out = new JsonWriter();
     fc.assert(
       fc.property(values, (value) => {
+        out.begin();
         write(out, value);
         const text = JSON.stringify(value, bits);
         expect(out.length).toBe(Buffer.byteLength(text));
@@ -66,9 +67,19 @@ describe('JsonWriter', () => {
       '€'.repeat(100_000),
       Array(20_000).fill(1_794_809_453_713_001),
     ]) {
+      out.begin();
       write(out, value);
       expect(out.end()).toBe(JSON.stringify(value));
     }
+  });
+
+  it('begins anew after a text that was not ended', () => {
+    const out = new JsonWriter();
+    out.openList();
+    out.string('ü');
+    out.begin();
+    write(out, ['a']);
+    expect(out.end()).toBe('["a"]');
   });
 
   it('keeps a text apart that is written in the middle of another', () => {

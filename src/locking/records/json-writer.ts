@@ -55,7 +55,7 @@ export class JsonWriter {
   }
 
   string(text: string): void {
-    this.begin(text.length * MOST_BYTES_PER_UNIT + MOST_BYTES_OF_NUMBER);
+    this.next(text.length * MOST_BYTES_PER_UNIT + MOST_BYTES_OF_NUMBER);
     const { bytes } = this;
     let at = this.length;
     bytes[at++] = QUOTE;
@@ -70,7 +70,7 @@ export class JsonWriter {
   }
 
   number(value: number): void {
-    this.begin(MOST_BYTES_OF_NUMBER);
+    this.next(MOST_BYTES_OF_NUMBER);
     if (!Number.isSafeInteger(value) || value < 0) return this.text(String(value));
     if (value < 10) this.bytes[this.length++] = ZERO + value;
     else if (value < HALF) this.digits(value | 0, lengthOf(value));
@@ -82,21 +82,25 @@ export class JsonWriter {
   }
 
   bit(value: boolean): void {
-    this.begin(MOST_BYTES_OF_NUMBER);
+    this.next(MOST_BYTES_OF_NUMBER);
     this.bytes[this.length++] = value ? ZERO + 1 : ZERO;
   }
 
   null(): void {
-    this.begin(MOST_BYTES_OF_NUMBER);
+    this.next(MOST_BYTES_OF_NUMBER);
     this.text('null');
   }
 
-  /** The whole text; the next one begins anew. */
-  end(): string {
-    const text = this.textFrom(0);
+  /** Begins a text, whatever became of the one before it. */
+  begin(): void {
+    this.length = 0;
     this.isFirst = true;
     this.isAscii = true;
-    return text;
+  }
+
+  /** The whole text. */
+  end(): string {
+    return this.textFrom(0);
   }
 
   /** What is written meanwhile: a text of its own, not a part of this one. */
@@ -115,7 +119,7 @@ export class JsonWriter {
   }
 
   private mark(opening: number): void {
-    this.begin(MOST_BYTES_OF_NUMBER);
+    this.next(MOST_BYTES_OF_NUMBER);
     this.bytes[this.length++] = opening;
     this.isFirst = true;
   }
@@ -127,7 +131,7 @@ export class JsonWriter {
   }
 
   /** Makes room for a value and its comma, and sets that. */
-  private begin(most: number): void {
+  private next(most: number): void {
     this.reserve(most);
     if (this.isFirst) this.isFirst = false;
     else this.bytes[this.length++] = COMMA;

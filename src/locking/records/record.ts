@@ -146,9 +146,9 @@ function encodeHead(
 ): string {
   const eventsAt = writeHead(state, events, commitId, parts, { events: false, keys: false });
   const isCrowded = out.length - eventsAt > INLINE_EVENTS_BYTES;
-  if (isCrowded) rewriteHead(state, events, commitId, parts, { events: true, keys: false });
+  if (isCrowded) writeHead(state, events, commitId, parts, { events: true, keys: false });
   if (out.length > MAX_HEAD_BYTES)
-    rewriteHead(state, events, commitId, parts, { events: events.length > 0, keys: true });
+    writeHead(state, events, commitId, parts, { events: events.length > 0, keys: true });
   return out.end();
 }
 
@@ -156,11 +156,6 @@ function encodeHead(
 interface Spilling {
   readonly events: boolean;
   readonly keys: boolean;
-}
-
-function rewriteHead(...args: Parameters<typeof writeHead>): void {
-  out.end();
-  writeHead(...args);
 }
 
 /** Where the events begin. */
@@ -171,6 +166,7 @@ function writeHead(
   parts: Parts,
   spilling: Spilling,
 ): number {
+  out.begin();
   out.openObject();
   out.field('v');
   out.number(FORMAT_VERSION);
