@@ -1,8 +1,10 @@
 import { plainToInstance } from 'class-transformer';
-import { validateSync } from 'class-validator';
+import { IsInt, IsString, Matches, Max, Min, validateSync } from 'class-validator';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { checkInput } from '../../src/common/validation/check-input.js';
-import { MAX_LEASE_MS } from '../../src/core/limits.js';
+import { IsLeaseMs, IsOperationType } from '../../src/common/validation/decorators.js';
+import { MAX_LEASE_MS, TYPE_PATTERN } from '../../src/core/limits.js';
 import { LockDto } from './dtos.js';
 
 const VALID = { type: 'pull', resource_id: 'sha256:ab', node_id: 'n' };
@@ -74,4 +76,32 @@ describe('our decorators', () => {
       error: { fields: { [property]: [expect.any(String)] } },
     });
   });
+});
+
+class Ours {
+  @IsOperationType() word!: unknown;
+  @IsLeaseMs() whole!: unknown;
+}
+
+class Theirs {
+  @IsString() @Matches(TYPE_PATTERN) word!: unknown;
+  @IsInt() @Min(0) @Max(MAX_LEASE_MS) whole!: unknown;
+}
+
+it('decorators of ours for words and whole numbers judge as class-validator’s own would', () => {
+  const words = fc.oneof(fc.stringMatching(/^[A-Za-z0-9._-]{0,66}$/), fc.string({ unit: 'binary' }));
+  const numbers = fc.oneof(
+    fc.integer(),
+    fc.double(),
+    fc.constantFrom(-1, -0, MAX_LEASE_MS, MAX_LEASE_MS + 1),
+  );
+  const values = fc.oneof(words, numbers, fc.anything());
+  const wrong = (dto: object) => validateSync(dto).map(({ property }) => property);
+  fc.assert(
+    fc.property(values, values, (word, whole) => {
+      const input = { word, whole };
+      expect(wrong(Object.assign(new Ours(), input))).toEqual(wrong(Object.assign(new Theirs(), input)));
+    }),
+    { numRuns: 2000 },
+  );
 });
