@@ -8,8 +8,9 @@ import { StoreError } from '../stores/store.error.js';
 import { type Batch, combine } from './batch.js';
 import { isPatient } from './crowd.js';
 import { type ReadRecord, readRecord } from './record-reader.js';
+import { encodeRecord } from './records/encode-record.js';
 import { headKey } from './records/item-keys.js';
-import { encodeRecord, NO_RECORD, type StoredRecord } from './records/record.js';
+import { NO_RECORD, type StoredRecord } from './records/record.js';
 import { type Attempt, type ResourceSlot, type Work } from './resource-slot.js';
 import { type ShardContext } from './shard-context.js';
 

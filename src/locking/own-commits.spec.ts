@@ -3,7 +3,8 @@ import { EMPTY_STATE } from '../core/state.js';
 import { DEFAULT_POLICY } from '../../test/support/default-policy.js';
 import { combine } from './batch.js';
 import { OwnCommits } from './own-commits.js';
-import { encodeRecord, NO_RECORD } from './records/record.js';
+import { encodeRecord } from './records/encode-record.js';
+import { NO_RECORD } from './records/record.js';
 import { type Attempt } from './resource-slot.js';
 
 function attempt(commitId: string, revision: number): Attempt & { head: string } {

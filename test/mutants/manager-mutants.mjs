@@ -7,6 +7,7 @@ const MANAGER = 'src/locking/lock-manager.ts';
 const CLOCK = 'src/locking/key-clock.ts';
 const DEADLINES = 'src/locking/deadlines.ts';
 const RECORD = 'src/locking/records/record.ts';
+const ENCODE = 'src/locking/records/encode-record.ts';
 const LISTS = 'src/locking/records/lists.ts';
 const BATCH = 'src/locking/batch.ts';
 const OWN = 'src/locking/own-commits.ts';
@@ -505,21 +506,21 @@ const storing = [
   },
   {
     name: 'no item is left behind',
-    file: RECORD,
+    file: ENCODE,
     find: 'if (!parts.has(part)) writes.push({ key: partKey(resourceId, part), expect: revision, delete: true });',
     replace: '',
     tests: [RECORD_SPEC],
   },
   {
     name: 'keys that crowd the head become items',
-    file: RECORD,
+    file: ENCODE,
     find: 'if (out.length > MAX_HEAD_BYTES)',
     replace: 'if (out.length < 0)',
     tests: [RECORD_SPEC],
   },
   {
     name: 'events that crowd the head become an item',
-    file: RECORD,
+    file: ENCODE,
     find: '{ events: events.length > 0, keys: true }',
     replace: '{ events: false, keys: true }',
     tests: [RECORD_SPEC],

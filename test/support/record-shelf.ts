@@ -9,7 +9,8 @@ import { combine } from '../../src/locking/batch.js';
 import { partSource } from '../../src/locking/record-reader.js';
 import { headKey, parseItemKey } from '../../src/locking/records/item-keys.js';
 import { isOwnItem } from '../../src/locking/records/lists.js';
-import { decodeHead, encodeRecord, NO_RECORD, type StoredRecord } from '../../src/locking/records/record.js';
+import { encodeRecord } from '../../src/locking/records/encode-record.js';
+import { decodeHead, NO_RECORD, type StoredRecord } from '../../src/locking/records/record.js';
 import { type Item, type Write } from '../../src/stores/state-store.interface.js';
 import { DEFAULT_POLICY } from './default-policy.js';
 

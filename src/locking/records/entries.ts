@@ -1,4 +1,3 @@
-import { type Asker } from '../../core/chunked-list.js';
 import { type EventName, type LockEvent } from '../../core/events.js';
 import { type Moment, settleRevision } from '../../core/moment.js';
 import {
@@ -9,12 +8,10 @@ import {
   type Reference,
   type Waiter,
 } from '../../core/state.js';
-import { type JsonWriter } from './json-writer.js';
 
 /*
  * How the pieces of a record are written: JSON arrays with the fields below, so that a million of them stay small and
- * quick to parse. They are written at once: that takes a sixth of the time of making arrays of them first, and every commit
- * does it. A revision of 0 means "the commit that wrote this item" and is read as that commit's revision. The order of the fields may only
+ * quick to parse (`write-entries.ts` writes them). A revision of 0 means "the commit that wrote this item" and is read as that commit's revision. The order of the fields may only
  * change together with `FORMAT_VERSION`.
  */
 
@@ -23,11 +20,6 @@ type StoredMoment = [revision: number, n: number];
 
 /** 1: bound where there is only one instance, which has no name. */
 type StoredBinding = 0 | 1 | string;
-
-function writeBinding(out: JsonWriter, boundAt: string | undefined): void {
-  if (boundAt === undefined || boundAt === '') out.bit(boundAt === '');
-  else out.string(boundAt);
-}
 
 function readBinding(stored: StoredBinding): string | undefined {
   return stored === 0 ? undefined : stored === 1 ? '' : stored;
@@ -48,24 +40,6 @@ export type StoredHold = [
   n: number,
   polledAt?: string,
 ];
-
-export function writeHold(out: JsonWriter, hold: Hold): void {
-  out.openList();
-  writeAsker(out, hold);
-  writeText(out, hold.subtype);
-  out.number(hold.token);
-  out.number(hold.renewed);
-  out.number(hold.leaseMs);
-  out.number(hold.requestedAtMs);
-  out.number(hold.acquiredAtMs);
-  out.bit(hold.claimed);
-  writeBinding(out, hold.boundAt);
-  if (hold.ticket) writeMoment(out, hold.ticket);
-  else out.null();
-  out.number(hold.n);
-  writeLast(out, hold.polledAt);
-  out.closeList();
-}
 
 export function readHold(stored: StoredHold, commit: number): Hold {
   const [nodeId, sessionId, subtype, token, renewed, leaseMs, requestedAtMs, acquiredAtMs] = stored;
@@ -102,20 +76,6 @@ export type StoredWaiter = [
   polledAt?: string,
 ];
 
-export function writeWaiter(out: JsonWriter, waiter: Waiter): void {
-  out.openList();
-  writeAsker(out, waiter);
-  writeText(out, waiter.subtype);
-  writeMoment(out, waiter.ticket);
-  out.number(waiter.renewed);
-  out.number(waiter.requestedAtMs);
-  writeNumber(out, waiter.leaseMs);
-  out.bit(waiter.absent);
-  writeBinding(out, waiter.boundAt);
-  writeLast(out, waiter.polledAt);
-  out.closeList();
-}
-
 export function readWaiter(stored: StoredWaiter, commit: number): Waiter {
   const [nodeId, sessionId, subtype, ticket, renewed, requestedAtMs, leaseMs, absent, boundAt, polledAt] =
     stored;
@@ -143,18 +103,6 @@ export type StoredOutcome = [
   atMs: number,
 ];
 
-export function writeOutcome(out: JsonWriter, outcome: Outcome): void {
-  out.openList();
-  writeMoment(out, outcome.moment);
-  out.bit(outcome.success);
-  writeText(out, outcome.code);
-  out.string(outcome.error);
-  out.string(outcome.nodeId);
-  writeNumber(out, outcome.token);
-  out.number(outcome.atMs);
-  out.closeList();
-}
-
 export function readOutcome(stored: StoredOutcome, commit: number): Outcome {
   const [moment, success, code, error, nodeId, token, atMs] = stored;
   return {
@@ -170,15 +118,6 @@ export function readOutcome(stored: StoredOutcome, commit: number): Outcome {
 
 /** An outcome is written with the first of those dismissed by it; the others share it. */
 export type StoredDismissal = [nodeId: string, sessionId: Maybe<string>, outcome?: StoredOutcome];
-
-export function writeDismissals(out: JsonWriter, dismissals: readonly Dismissal[]): void {
-  dismissals.forEach((dismissal, i) => {
-    out.openList();
-    writeAsker(out, dismissal);
-    if (i === 0 || dismissals[i - 1]!.outcome !== dismissal.outcome) writeOutcome(out, dismissal.outcome);
-    out.closeList();
-  });
-}
 
 export function readDismissals(stored: readonly StoredDismissal[], commit: number): Dismissal[] {
   let shared: Outcome | undefined;
@@ -199,18 +138,6 @@ export type StoredLastRelease = [
   nextHolder: Maybe<string>,
 ];
 
-export function writeLastRelease(out: JsonWriter, last: LastRelease): void {
-  out.openList();
-  writeAsker(out, last);
-  writeMoment(out, last.moment);
-  out.number(last.token);
-  out.bit(last.success);
-  out.string(last.error);
-  out.bit(last.fatal);
-  writeText(out, last.nextHolder);
-  out.closeList();
-}
-
 export function readLastRelease(stored: StoredLastRelease, commit: number): LastRelease {
   const [nodeId, sessionId, moment, token, success, error, fatal, nextHolder] = stored;
   return {
@@ -226,13 +153,6 @@ export function readLastRelease(stored: StoredLastRelease, commit: number): Last
 }
 
 export type StoredReference = [nodeId: string, sinceMs: Maybe<number>];
-
-export function writeReference(out: JsonWriter, { nodeId, sinceMs }: Reference): void {
-  out.openList();
-  out.string(nodeId);
-  writeNumber(out, sinceMs);
-  out.closeList();
-}
 
 export function readReference([nodeId, sinceMs]: StoredReference): Reference {
   return { nodeId, sinceMs: sinceMs ?? undefined };
@@ -253,23 +173,6 @@ export type StoredEvent = [
   observersOnly: 0 | 1,
   sinceMs: Maybe<number>,
 ];
-
-export function writeEvent(out: JsonWriter, event: LockEvent): void {
-  out.openList();
-  out.string(event.name);
-  out.number(event.moment.n);
-  out.string(event.type);
-  writeAsker(out, event);
-  out.bit(event.success);
-  out.string(event.error);
-  writeNumber(out, event.token);
-  out.number(event.atMs);
-  out.number(event.dismissed);
-  writeNumber(out, event.referenceCount ?? undefined);
-  out.bit(event.observersOnly);
-  writeNumber(out, event.sinceMs);
-  out.closeList();
-}
 
 /** Of the commit with this revision: a record keeps the events of its last commit only. */
 export function readEvent(stored: StoredEvent, revision: number): LockEvent {
@@ -293,33 +196,6 @@ export function readEvent(stored: StoredEvent, revision: number): LockEvent {
 }
 
 export type StoredChunk<E = unknown> = [id: number, bytes: number, entries: E[]];
-
-function writeMoment(out: JsonWriter, { revision, n }: Moment): void {
-  out.openList();
-  out.number(revision);
-  out.number(n);
-  out.closeList();
-}
-
-function writeAsker(out: JsonWriter, { nodeId, sessionId }: Asker): void {
-  out.string(nodeId);
-  writeText(out, sessionId);
-}
-
-function writeText(out: JsonWriter, value: string | undefined): void {
-  if (value === undefined) out.null();
-  else out.string(value);
-}
-
-function writeNumber(out: JsonWriter, value: number | undefined): void {
-  if (value === undefined) out.null();
-  else out.number(value);
-}
-
-/** A last field that is left out where there is nothing to say: most have none, and older versions do not look for it. */
-function writeLast(out: JsonWriter, value: string | undefined): void {
-  if (value !== undefined) out.string(value);
-}
 
 function readMoment([revision, n]: StoredMoment, commit: number): Moment {
   return { revision: settleRevision(revision, commit), n };

@@ -8,9 +8,6 @@ import {
   type StoredLastRelease,
   type StoredOutcome,
   type StoredWaiter,
-  writeHold,
-  writeLastRelease,
-  writeOutcome,
 } from './entries.js';
 import {
   DISMISSALS,
@@ -22,6 +19,7 @@ import {
   writeList,
 } from './lists.js';
 import { type JsonWriter } from './json-writer.js';
+import { writeHold, writeLastRelease, writeOutcome } from './write-entries.js';
 
 /** What is not there is not written. */
 export interface StoredKey {

@@ -19,12 +19,10 @@ import {
   type StoredDismissal,
   type StoredReference,
   type StoredWaiter,
-  writeDismissals,
-  writeReference,
-  writeWaiter,
 } from './entries.js';
 import { chunkPart } from './item-keys.js';
 import { type JsonWriter } from './json-writer.js';
+import { writeDismissals, writeReference, writeWaiter } from './write-entries.js';
 
 /** How the entries of one kind of list are written. */
 interface ListFormat<T extends Asker, E> {
