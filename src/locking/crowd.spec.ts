@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { FaultyStore } from '../../test/support/faulty-store.js';
 import { type Bench, bench } from '../../test/support/layer.js';
 import { settled, SimulatedClock } from '../../test/support/simulated-clock.js';
@@ -54,6 +54,21 @@ describe('A crowd at one resource of a shared store', () => {
     await a.clock.advance(125);
     expect(await late).toMatchObject({ kind: 'queued', position: 5 });
     expect(await a.layer.waiting()).toEqual(['n1', 'n2', 'n3', 'n4', 'n5', 'n6']);
+  });
+
+  it('that cannot be judged is refused, and nobody else waits for it', { timeout: 5000 }, async () => {
+    const [a, b] = (await instances(2)) as [Bench, Bench];
+    await a.layer.acquire('n0');
+    await queue(b, 'n1', 'n2', 'n3', 'n4');
+    vi.spyOn(b.clock, 'wallMs').mockImplementation(() => {
+      throw new Error('a broken invariant');
+    });
+    const late = b.layer.acquire('n5');
+    const other = b.manager.execute('other', { kind: 'claim', type: 'pull', asker: { nodeId: 'n5' } });
+    await expect(late).rejects.toThrow('a broken invariant');
+    await expect(other).rejects.toThrow('a broken invariant');
+    vi.restoreAllMocks();
+    expect(await b.layer.acquire('n0')).toMatchObject({ kind: 'acquired' });
   });
 
   it('goes along at once with a command that cannot wait', async () => {

@@ -68,6 +68,21 @@ describe('LockManager when the store fails', () => {
     expect(await layer.acquire('a')).toMatchObject({ kind: 'acquired' });
   });
 
+  it('has shut down for everybody who asked when the last commit is answered', QUICK, async () => {
+    const gate = deferred<CommitOutcome>();
+    b.store.onCommit = () => gate.promise;
+    const asked = layer.acquire('a');
+    await settled();
+    const shutDowns = [b.manager.beforeApplicationShutdown(), b.manager.beforeApplicationShutdown()];
+    let isOver = false;
+    const all = Promise.all(shutDowns).then(() => (isOver = true));
+    await settled();
+    expect(isOver).toBe(false);
+    gate.resolve({ status: 'committed', revision: 1 });
+    await asked;
+    await all;
+  });
+
   it('gives up when others change the resource again and again', async () => {
     await layer.acquire('a');
     b.store.onCommit = () => Promise.resolve({ status: 'conflict' });

@@ -140,8 +140,10 @@ export class LongPolls implements BeforeApplicationShutdown {
 
   private followUp({ resourceId, response }: LongPoll, { delivered, undelivered }: Delivery): void {
     if (response.destroyed) return undelivered && this.run(resourceId, undelivered);
+    // A response whose bytes were refused, because the connection was reset, calls itself finished, too. Closed, it has no socket any more.
+    const { socket } = response.req;
     response.once('close', () => {
-      const consequence = response.writableFinished ? delivered : undelivered;
+      const consequence = response.writableFinished && !socket.errored ? delivered : undelivered;
       if (consequence) this.run(resourceId, consequence);
     });
   }

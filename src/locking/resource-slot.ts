@@ -41,7 +41,7 @@ export class Work {
   /** The tries at the commit: an earlier one, too, may turn out to have been it. */
   inFlight: Attempt[] = [];
   /** Called when nothing is left to be done. */
-  onDone: (() => void) | undefined;
+  readonly onDone: (() => void)[] = [];
   /** While it waits for more of a crowd: ends that. */
   wake: (() => void) | undefined;
 

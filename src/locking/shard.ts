@@ -45,7 +45,7 @@ export class Shard implements RecordKeeper {
   /** Resolves when everything that is being done by now has been done. */
   async idle(): Promise<void> {
     const working = Array.from(this.slots.values(), ({ work }) => work).filter((work) => work !== undefined);
-    await Promise.all(working.map((work) => new Promise<void>((resolve) => (work.onDone = resolve))));
+    await Promise.all(working.map((work) => new Promise<void>((resolve) => work.onDone.push(resolve))));
   }
 
   find(resourceId: string): ResourceSlot | undefined {
@@ -140,7 +140,7 @@ export class Shard implements RecordKeeper {
   private finish(slot: ResourceSlot, work: Work): void {
     slot.work = undefined;
     this.leave(slot);
-    work.onDone?.();
+    for (const done of work.onDone) done();
   }
 
   private join(slot: ResourceSlot, work: Work, pending: PendingCommand): void {
@@ -148,10 +148,18 @@ export class Shard implements RecordKeeper {
     if (work.wake && !this.isPatient(slot, pending)) work.wake();
   }
 
-  /** How long to wait for more: not while anybody in the inbox has to go on. What others commit meanwhile may change that. */
+  /**
+   * How long to wait for more: not while anybody in the inbox has to go on, or cannot be judged, which the round has to tell. What others
+   * commit meanwhile may change that.
+   */
   private crowdedMs(slot: ResourceSlot, work: Work, crowd: Crowd): number {
     const waitMs = crowd.waitMs(slot);
-    return waitMs > 0 && work.inbox.every((pending) => this.isPatient(slot, pending)) ? waitMs : 0;
+    if (waitMs <= 0) return 0;
+    try {
+      return work.inbox.every((pending) => this.isPatient(slot, pending)) ? waitMs : 0;
+    } catch {
+      return 0;
+    }
   }
 
   private isPatient({ state }: ResourceSlot, { command }: PendingCommand): boolean {

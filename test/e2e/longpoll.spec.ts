@@ -1,5 +1,6 @@
 import { Agent } from 'node:http';
 import { describe, expect, it } from 'vitest';
+import { LockManager } from '../../src/locking/lock-manager.js';
 import { MemoryRefCountStorage } from '../../src/refcount/memory-ref-count-storage.js';
 import { MemoryStateStore } from '../../src/stores/memory/memory-state-store.js';
 import { type Pending, TestServer, until } from '../support/server-bootstrap.js';
@@ -283,6 +284,21 @@ describe('A long poll', () => {
     granting.open();
     await until(async () => (await holder(server)) === undefined);
     expect((await server.lock({ node_id: 'n2' })).body.acquired).toBe(true);
+  });
+
+  it('whose connection is reset as its grant is written gives the lock back', async () => {
+    const server = await TestServer.with({ claimTimeoutMs: 0 }).start();
+    await server.lock();
+    const connection = await RawConnection.open(server.port);
+    connection.send(asking({ type: 'pull', resource_id: 'layer', node_id: 'n2', wait_ms: 60_000 }));
+    await server.untilGauge('holdfast_long_polls', 1);
+    const manager = server.app.get(LockManager, { strict: false });
+    // In one turn of the event loop: the server writes before it can have seen that nobody reads.
+    connection.socket.resetAndDestroy();
+    const failure = { success: false, error: 'x', fatal: false } as const;
+    await manager.execute('layer', { kind: 'release', type: 'pull', asker: { nodeId: 'n1' }, ...failure });
+    await until(async () => (await holder(server)) === undefined);
+    expect((await server.lock({ node_id: 'n3' })).body.acquired).toBe(true);
   });
 
   it('whose answer stands behind another when their connection breaks gives the lock back', async () => {

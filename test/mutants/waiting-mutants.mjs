@@ -14,8 +14,14 @@ const longPolls = [
   {
     name: 'a grant that could not be delivered is a failure',
     file: POLLS,
-    find: 'writableFinished ? delivered : undelivered',
-    replace: 'writableFinished ? delivered : undefined',
+    find: '!socket.errored ? delivered : undelivered',
+    replace: '!socket.errored ? delivered : undefined',
+  },
+  {
+    name: 'an answer that a reset connection refused is not delivered',
+    file: POLLS,
+    find: 'response.writableFinished && !socket.errored',
+    replace: 'response.writableFinished',
   },
   {
     name: 'an answer whose connection is gone is not delivered',
