@@ -32,8 +32,8 @@ const longPolls = [
   {
     name: 'a delivered grant is claimed',
     file: POLLS,
-    find: 'writableFinished ? delivered : undelivered',
-    replace: 'writableFinished ? undefined : undelivered',
+    find: '!socket.errored ? delivered : undelivered',
+    replace: '!socket.errored ? undefined : undelivered',
   },
   {
     name: 'a wait belongs to its latest poll',
