@@ -18,6 +18,8 @@ export interface RunningServer {
 
 /** The server as the environment describes it. Rejects with an error that a person can act on. */
 export async function serve(): Promise<RunningServer> {
+  // Whoever cannot be told where it listens, because a disk is full, is served all the same.
+  process.stdout.on('error', () => undefined);
   for (const warning of misspelt(process.env)) process.stderr.write(`${warning}\n`);
   try {
     return await listen(AppModule);

@@ -10,7 +10,7 @@ function collected() {
   const output = {
     write: (bytes: Buffer) => void chunks.push(bytes),
     flush: (callback: () => void) => callback(),
-    flushSync: () => undefined,
+    flushSync: (bytes: Buffer) => void (bytes.length > 0 && chunks.push(bytes)),
   };
   return { lines: new LogLines(output), texts: () => chunks.map((chunk) => chunk.toString()) };
 }

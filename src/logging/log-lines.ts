@@ -1,4 +1,5 @@
-import { type DestinationStream, pino } from 'pino';
+import { type DestinationStream } from 'pino';
+import { LogFile } from './log-file.js';
 
 /** Soon enough for somebody who looks on. */
 const FLUSH_MS = 200;
@@ -22,14 +23,14 @@ process.on('exit', () => {
 
 export interface LogOutput {
   /** What is written must stay as it is. */
-  write(lines: Buffer): unknown;
-  flush(callback: (error?: Error) => void): void;
-  flushSync(): void;
+  write(lines: Buffer): void;
+  flush(callback: () => void): void;
+  /** With these lines last. */
+  flushSync(lines: Buffer): void;
 }
 
 /**
- * Collects lines and writes them to standard output some at a time, after the answers: a crash may lose the last of them.
- * `pino.destination` could collect, too, but measures all that it has with every line.
+ * Collects lines and passes them on some at a time, after the answers: a crash may lose the last of them.
  *
  * Bytes from the beginning: text that is added to text is a tree, which outlives many a collection of garbage before it is written.
  */
@@ -40,7 +41,7 @@ export class LogLines implements DestinationStream {
   private to = 0;
   private timer: NodeJS.Timeout | undefined;
 
-  constructor(private readonly output: LogOutput = standardOutput()) {}
+  constructor(private readonly output: LogOutput = new LogFile()) {}
 
   /** Makes room for a line, which is then put together. */
   begin(mostBytes: number): void {
@@ -78,14 +79,13 @@ export class LogLines implements DestinationStream {
   }
 
   /** Calls back when everything has been written. */
-  flush(callback: (error?: Error) => void): void {
+  flush(callback: () => void): void {
     this.pass();
     this.output.flush(callback);
   }
 
   flushSync(): void {
-    this.pass();
-    this.output.flushSync();
+    this.output.flushSync(this.take());
   }
 
   private utf8(text: string): void {
@@ -93,14 +93,15 @@ export class LogLines implements DestinationStream {
   }
 
   private pass(): void {
-    if (this.from === this.to) return;
+    const lines = this.take();
+    if (lines.length > 0) this.output.write(lines);
+  }
+
+  private take(): Buffer {
     clearTimeout(this.timer);
     UNWRITTEN.delete(this);
-    this.output.write(this.chunk.subarray(this.from, this.to));
+    const lines = this.chunk.subarray(this.from, this.to);
     this.from = this.to;
+    return lines;
   }
-}
-
-function standardOutput(): LogOutput {
-  return pino.destination({ sync: false, minLength: 1, contentMode: 'buffer' }) as unknown as LogOutput;
 }

@@ -6,7 +6,7 @@ export class CollectedLog {
   readonly lines = new LogLines({
     write: (lines) => void (this.text += lines.toString()),
     flush: (callback) => callback(),
-    flushSync: () => undefined,
+    flushSync: (lines) => void (this.text += lines.toString()),
   });
 
   /** All so far, each with its end. */
