@@ -5,9 +5,38 @@ const STREAM = 'src/subscriptions/sse-stream.ts';
 const GUARD = 'src/locking/guards/holder.guard.ts';
 
 const LONG_POLL = ['src/locking/wait-end.spec.ts', 'test/e2e/longpoll.spec.ts'];
+const LOG_FILE = ['src/logging/log-file.spec.ts'];
 const SHUTDOWN = ['test/e2e/http-shutdown.spec.ts'];
 const OLD_CLIENT = ['test/e2e/old-go-client-streams.spec.ts'];
 const SSE = ['test/e2e/sse-stream.spec.ts', 'test/e2e/sse-opening.spec.ts'];
+
+/** A log stops nothing. */
+const logFile = [
+  {
+    name: 'lines that cannot be written are lost, not tried for ever',
+    file: 'src/logging/log-file.ts',
+    find: 'if (error) this.lose(this.take(), error.message);',
+    replace: 'if (error) this.complain(error.message);',
+  },
+  {
+    name: 'only so much is kept for a slow reader of the log',
+    file: 'src/logging/log-file.ts',
+    find: 'if (this.waitingBytes + lines.length > MOST_BYTES)',
+    replace: 'if (this.waitingBytes + lines.length < 0)',
+  },
+  {
+    name: 'nobody waits for ever for the log to be written',
+    file: 'src/logging/log-file.ts',
+    find: 'const timer = setTimeout(once, PATIENCE_MS);',
+    replace: 'const timer = undefined;',
+  },
+  {
+    name: 'a line of which the end was lost is ended',
+    file: 'src/logging/log-file.ts',
+    find: 'const isMending = this.isTorn && this.lost > 0;',
+    replace: 'const isMending = false;',
+  },
+];
 
 /** Rules of the design: long polls. */
 const longPolls = [
@@ -205,6 +234,7 @@ const streams = [
 ];
 
 export const waitingMutants = [
+  ...withTests(LOG_FILE, logFile),
   ...withTests(LONG_POLL, longPolls),
   ...withTests(['test/e2e/http-holder-guard.spec.ts'], guard),
   ...withTests(SSE, streams),
