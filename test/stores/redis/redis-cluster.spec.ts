@@ -47,6 +47,8 @@ describe('RedisStateStore on a Cluster', () => {
     const from = cluster.primaries[cluster.ownerOf(slot)]!;
     const to = cluster.primaries[(cluster.ownerOf(slot) + 1) % 3]!;
     const id = String(await to.command('CLUSTER', 'MYID'));
+    // Who has imported a slot is believed by everybody, replicas too: those would else claim it when their primary dies, and not be elected.
+    await to.command('CLUSTER', 'SETSLOT', slot, 'IMPORTING', String(await from.command('CLUSTER', 'MYID')));
     for (const server of [to, from, ...cluster.primaries]) {
       await server.command('CLUSTER', 'SETSLOT', slot, 'NODE', id);
     }
