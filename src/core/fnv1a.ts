@@ -1,14 +1,17 @@
+import { codeAt } from './text.js';
+
 const OFFSET_BASIS = 0x811c9dc5;
 const PRIME = 0x01000193;
 
 /** FNV-1a, 32 bits, of the text's UTF-8 bytes (a lone surrogate counts as U+FFFD, as encoders write it). */
 export function fnv1a(text: string): number {
+  const { length } = text;
   let hash = OFFSET_BASIS;
   const mix = (byte: number) => {
     hash = Math.imul(hash ^ byte, PRIME);
   };
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i);
+  for (let i = 0; i < length; i++) {
+    const unit = codeAt(text, i);
     if (unit < 0x80) {
       hash = Math.imul(hash ^ unit, PRIME);
       continue;

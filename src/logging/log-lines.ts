@@ -1,4 +1,5 @@
 import { type DestinationStream } from 'pino';
+import { codeAt } from '../core/text.js';
 import { LogFile } from './log-file.js';
 
 /** Soon enough for somebody who looks on. */
@@ -58,19 +59,21 @@ export class LogLines implements DestinationStream {
   /** As it is: ASCII. */
   ascii(text: string): void {
     const { chunk, to } = this;
-    for (let i = 0; i < text.length; i++) chunk[to + i] = text.charCodeAt(i);
-    this.to = to + text.length;
+    const { length } = text;
+    for (let i = 0; i < length; i++) chunk[to + i] = codeAt(text, i);
+    this.to = to + length;
   }
 
   /** As JSON has it, without the quotes. */
   escaped(text: string): void {
     const { chunk, to } = this;
-    for (let i = 0; i < text.length; i++) {
-      const code = text.charCodeAt(i);
+    const { length } = text;
+    for (let i = 0; i < length; i++) {
+      const code = codeAt(text, i);
       if (code > LAST_PLAIN || NEEDS_ESCAPE[code] === 1) return this.utf8(JSON.stringify(text).slice(1, -1));
       chunk[to + i] = code;
     }
-    this.to = to + text.length;
+    this.to = to + length;
   }
 
   write(line: string): void {

@@ -1,3 +1,5 @@
+import { codeAt } from '../../core/text.js';
+
 /** A short record fits; the memory grows with the longest that was written. */
 const INITIAL_BYTES = 4096;
 
@@ -55,12 +57,13 @@ export class JsonWriter {
   }
 
   string(text: string): void {
-    this.next(text.length * MOST_BYTES_PER_UNIT + MOST_BYTES_OF_NUMBER);
+    const { length } = text;
+    this.next(length * MOST_BYTES_PER_UNIT + MOST_BYTES_OF_NUMBER);
     const { bytes } = this;
     let at = this.length;
     bytes[at++] = QUOTE;
-    for (let i = 0; i < text.length; i++) {
-      const unit = text.charCodeAt(i);
+    for (let i = 0; i < length; i++) {
+      const unit = codeAt(text, i);
       if (unit < FIRST_PRINTABLE || unit > LAST_PRINTABLE || unit === QUOTE || unit === BACKSLASH)
         return this.escaped(text);
       bytes[at++] = unit;
@@ -150,7 +153,8 @@ export class JsonWriter {
   }
 
   private text(ascii: string): void {
-    for (let i = 0; i < ascii.length; i++) this.bytes[this.length++] = ascii.charCodeAt(i);
+    const { length } = ascii;
+    for (let i = 0; i < length; i++) this.bytes[this.length++] = codeAt(ascii, i);
   }
 
   /** `| 0` tells V8 that these are small integers. */
