@@ -11,7 +11,7 @@ import { type ReadRecord, readRecord } from './record-reader.js';
 import { encodeRecord } from './records/encode-record.js';
 import { headKey } from './records/item-keys.js';
 import { NO_RECORD, type StoredRecord } from './records/record.js';
-import { type Attempt, type ResourceSlot, type Work } from './resource-slot.js';
+import { type Attempt, type RecordKeeper, type ResourceSlot, type Work } from './resource-slot.js';
 import { type ShardContext } from './shard-context.js';
 
 /** Enough for every instance of a large installation to get in between; then something else is wrong. */
@@ -24,13 +24,6 @@ interface Decision {
   readonly batch: Batch;
   /** Otherwise it is answered only. */
   readonly isWritten: boolean;
-}
-
-/** Whoever owns the records: told what a round has read or written. */
-export interface RecordKeeper {
-  take(slot: ResourceSlot, record: StoredRecord, asOf: number): void;
-  adoptOwn(slot: ResourceSlot, attempt: Attempt, revision: number): void;
-  caughtUp(slot: ResourceSlot, missed: number): void;
 }
 
 /**
@@ -188,10 +181,11 @@ export class CommitRounds {
   }
 
   private attempt(slot: ResourceSlot, work: Work, { base, batch }: Decision): Attempt {
-    const { references, newCommitId, partitionOf, listingsOf } = this.context;
+    const { store, references, newCommitId, partitionOf, listingsOf } = this.context;
     const commitId = newCommitId();
     const next = references.detach(batch.state);
-    const { writes, head, spilled } = encodeRecord(slot.resourceId, base, next, batch.events, commitId);
+    const notes = { commitId, events: batch.events, othersRead: store.shared === true, by: work };
+    const { writes, head, spilled } = encodeRecord(slot.resourceId, base, next, notes);
     check(writes.length > 0, 'a commit writes something');
     const partition = partitionOf(slot.resourceId);
     const attempt: Attempt = {

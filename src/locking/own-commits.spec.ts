@@ -10,7 +10,11 @@ import { type Attempt } from './resource-slot.js';
 function attempt(commitId: string, revision: number): Attempt & { head: string } {
   const acquire = { kind: 'acquire', type: 'pull', asker: { nodeId: 'n' } } as const;
   const batch = combine(EMPTY_STATE, [acquire], 0, DEFAULT_POLICY);
-  const { writes, head, spilled } = encodeRecord('r', NO_RECORD, batch.state, batch.events, commitId);
+  const { writes, head, spilled } = encodeRecord('r', NO_RECORD, batch.state, {
+    commitId,
+    events: batch.events,
+    othersRead: true,
+  });
   const made = {
     commitId,
     partition: 0,

@@ -10,7 +10,7 @@ import { type FeedTarget } from './feed-target.interface.js';
 import { RecordListing } from './record-listing.js';
 import { isPart, parseItemKey } from './records/item-keys.js';
 import { type DecodedHead, decodeHead, NO_RECORD } from './records/record.js';
-import { type ResourceSlot } from './resource-slot.js';
+import { type Attempt, type ResourceSlot, Work } from './resource-slot.js';
 import { type Shard } from './shard.js';
 
 /** A store that fails to list has trouble of its own: it is asked again at this pace. */
@@ -167,6 +167,11 @@ export class RecordFeed {
     const happened: ResourceEvents[] = [];
     let parts: PartsByResource | undefined;
     for (const change of changes) {
+      const own = this.isOwn(change.by) ? ownEvents(change.by, change) : undefined;
+      if (own) {
+        happened.push(own);
+        continue;
+      }
       const name = parseItemKey(change.key);
       if (!name) this.otherChanged(partition, change);
       else if (name.part === undefined) {
@@ -183,6 +188,11 @@ export class RecordFeed {
     this.progress.reach(partition, changes[0]!.revision);
   }
 
+  /** Another manager in this process may use the same store. */
+  private isOwn(by: object | undefined): by is Work {
+    return by instanceof Work && by.keeper.own === this.target.own;
+  }
+
   /** What is to be told of it. `written`: the parts of the resource that were written with the head. */
   private headChanged(resourceId: string, change: Change, written: WrittenParts): ResourceEvents | undefined {
     const shard = this.target.shardOf(resourceId);
@@ -191,15 +201,10 @@ export class RecordFeed {
       shard.adopt(resourceId, NO_RECORD, change.revision);
       return undefined;
     }
-    const inFlight = slot?.work?.inFlight.find(({ head }) => head === change.value);
-    if (slot && inFlight) shard.adoptOwn(slot, inFlight, change.revision);
+    const inFlight = slot?.work && ownEvents(slot.work, change);
     const landed = this.target.own.shown(change.value, change.revision);
-    const own = inFlight ?? landed;
-    if (slot && own && slot.asOf >= change.revision) {
-      own.isShown = true;
-      const events = own.batch.events.map((event) => settleEvent(event, change.revision));
-      return { resourceId: slot.resourceId, events };
-    }
+    if (inFlight) return inFlight;
+    if (slot && landed && slot.asOf >= change.revision) return eventsOf(slot, landed, change.revision);
     const head = readable(resourceId, change.value, change.revision);
     if (!head) return undefined;
     if (!slot || slot.asOf < change.revision) {
@@ -229,6 +234,20 @@ export class RecordFeed {
     });
     shard.adopt(resourceId, record, revision);
   }
+}
+
+/** What is to be told of a commit that is still in flight here, if this is what it wrote. */
+function ownEvents({ slot, keeper, inFlight }: Work, change: Change): ResourceEvents | undefined {
+  const { value, revision } = change;
+  const attempt = value === undefined ? undefined : inFlight.find(({ head }) => head === value);
+  if (!attempt) return undefined;
+  keeper.adoptOwn(slot, attempt, revision);
+  return eventsOf(slot, attempt, revision);
+}
+
+function eventsOf({ resourceId }: ResourceSlot, attempt: Attempt, revision: number): ResourceEvents {
+  attempt.isShown = true;
+  return { resourceId, events: attempt.batch.events.map((event) => settleEvent(event, revision)) };
 }
 
 /** An observer must not throw. What another version wrote is left alone; commands for it are refused when they read it. */

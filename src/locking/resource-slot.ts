@@ -5,8 +5,17 @@ import { type Write } from '../stores/state-store.interface.js';
 import { type Batch } from './batch.js';
 import { type Due } from './deadlines.js';
 import { type DeadlinePolicy, KeyClock } from './key-clock.js';
+import { type OwnCommits } from './own-commits.js';
 import { type Recency } from './recent-slots.js';
 import { isWholeInHead, NO_RECORD, recordOfHead, type StoredRecord } from './records/record.js';
+
+/** Whoever owns the records: told what was read or written. */
+export interface RecordKeeper {
+  readonly own: OwnCommits;
+  take(slot: ResourceSlot, record: StoredRecord, asOf: number): void;
+  adoptOwn(slot: ResourceSlot, attempt: Attempt, revision: number): void;
+  caughtUp(slot: ResourceSlot, missed: number): void;
+}
 
 export interface PendingCommand {
   readonly command: Command;
@@ -45,7 +54,11 @@ export class Work {
   /** While it waits for more of a crowd: ends that. */
   wake: (() => void) | undefined;
 
-  constructor(first: PendingCommand) {
+  constructor(
+    readonly slot: ResourceSlot,
+    readonly keeper: RecordKeeper,
+    first: PendingCommand,
+  ) {
     this.inbox = [first];
   }
 }

@@ -3,10 +3,11 @@ import { type Result } from '../core/results.js';
 import { settle } from '../core/settle.js';
 import { queueLength } from '../core/state.js';
 import { transition } from '../core/transition.js';
-import { CommitRounds, type RecordKeeper } from './commit-rounds.js';
+import { CommitRounds } from './commit-rounds.js';
 import { type Crowd, isPatient } from './crowd.js';
+import { type OwnCommits } from './own-commits.js';
 import { NO_RECORD, type StoredRecord } from './records/record.js';
-import { type Attempt, type PendingCommand, ResourceSlot, Work } from './resource-slot.js';
+import { type Attempt, type PendingCommand, type RecordKeeper, ResourceSlot, Work } from './resource-slot.js';
 import { type ShardContext } from './shard-context.js';
 
 /** After the store has failed an expiry it is tried again, no sooner than this: it has enough to do. */
@@ -19,10 +20,12 @@ const RETRY_MS = 1000;
 export class Shard implements RecordKeeper {
   /** Waiters in all its queues. */
   waiting = 0;
+  readonly own: OwnCommits;
   private readonly slots = new Map<string, ResourceSlot>();
   private readonly rounds: CommitRounds;
 
   constructor(private readonly context: ShardContext) {
+    this.own = context.own;
     this.rounds = new CommitRounds(context, this);
   }
 
@@ -35,7 +38,7 @@ export class Shard implements RecordKeeper {
   submit(resourceId: string, pending: PendingCommand): void {
     const slot = this.slotOf(resourceId);
     if (slot.work) return this.join(slot, slot.work, pending);
-    const work = new Work(pending);
+    const work = new Work(slot, this, pending);
     slot.work = work;
     // What arrives together goes together: first all requests are read, then all are decided, then all are answered. One
     // after the other would have each step find the processor's caches filled with the other steps (measured: 100 → 70 µs).

@@ -64,9 +64,16 @@ export interface Item {
 /** What the key must be at for the write to apply: this very revision, or not there at all. */
 export type Expectation = number | 'absent';
 
-export type Write =
+export type Write = (
   | { readonly key: string; readonly expect: Expectation; readonly put: string }
-  | { readonly key: string; readonly expect: number; readonly delete: true };
+  | { readonly key: string; readonly expect: number; readonly delete: true }
+) &
+  Marked;
+
+/** Whatever the writer wants to find again in the change that it makes; not stored. */
+interface Marked {
+  readonly by?: object | undefined;
+}
 
 export interface Commit {
   readonly partition: number;
@@ -91,6 +98,8 @@ export interface Change {
   readonly revision: number;
   /** `undefined`: the key was deleted at this revision. */
   readonly value: string | undefined;
+  /** As the write had it, if the store knows whose it was; a change that was read back from the engine has none. */
+  readonly by?: object | undefined;
 }
 
 export interface WatchObserver {

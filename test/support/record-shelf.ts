@@ -79,7 +79,11 @@ export class RecordShelf {
 
   private write(batch: { state: ResourceState; events: readonly LockEvent[] }): void {
     const commitId = `shelf.${++this.commits}`;
-    const encoded = encodeRecord(this.resourceId, this.record, batch.state, batch.events, commitId);
+    const encoded = encodeRecord(this.resourceId, this.record, batch.state, {
+      commitId,
+      events: batch.events,
+      othersRead: true,
+    });
     this.revision += 7;
     this.apply(encoded.writes);
     const { revision } = this;

@@ -21,6 +21,17 @@ export interface EncodedRecord {
   readonly spilled: readonly string[];
 }
 
+/** What a commit writes beside the state. */
+export interface CommitNotes {
+  readonly commitId: string;
+  /** What it leads to. */
+  readonly events: readonly LockEvent[];
+  /** Other processes learn of the events from the record. They are half of it, and every commit writes it. */
+  readonly othersRead: boolean;
+  /** The mark of the write of the head. */
+  readonly by?: object | undefined;
+}
+
 /** Of the next record: its parts, with the text of those that the commit writes. Most records have none. */
 class Parts implements PartSink {
   private byName: Map<string, Part> | undefined;
@@ -46,15 +57,14 @@ export function encodeRecord(
   resourceId: string,
   base: StoredRecord,
   next: ResourceState,
-  events: readonly LockEvent[],
-  commitId: string,
+  { commitId, events, othersRead, by }: CommitNotes,
 ): EncodedRecord {
   const sink = new Parts();
   const gone = isIdle(next) && events.length === 0;
-  const head = gone ? undefined : encodeHead(next, events, commitId, sink);
+  const head = gone ? undefined : encodeHead(next, othersRead ? events : NO_EVENTS, commitId, sink);
   const parts = sink.all;
   const writes: Write[] = [];
-  const headWrite = write(headKey(resourceId), base.revision, head);
+  const headWrite = write(headKey(resourceId), base.revision, head, by);
   if (headWrite) writes.push(headWrite);
   const before = isWholeInHead(base) ? NO_PART_REVISIONS : partRevisions(base);
   for (const [part, { text }] of parts) {
@@ -68,9 +78,11 @@ export function encodeRecord(
   return { writes, head, spilled: spilledOf(parts) };
 }
 
-function write(key: string, revision: number, text: string | undefined): Write | undefined {
-  if (text !== undefined) return { key, expect: revision === 0 ? 'absent' : revision, put: text };
-  return revision === 0 ? undefined : { key, expect: revision, delete: true };
+const NO_EVENTS: readonly LockEvent[] = [];
+
+function write(key: string, revision: number, text: string | undefined, by?: object): Write | undefined {
+  if (text !== undefined) return { key, expect: revision === 0 ? 'absent' : revision, put: text, by };
+  return revision === 0 ? undefined : { key, expect: revision, delete: true, by };
 }
 
 /** For one head at a time. */

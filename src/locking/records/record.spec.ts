@@ -154,16 +154,22 @@ describe('a stored record', () => {
       return { kind: 'withdraw', type: 'scan', asker, error: LONGEST_ERROR };
     });
     const { events, state: next } = combine(shelf.state, leaving, 0, DEFAULT_POLICY);
-    const { writes } = encodeRecord(
-      'layer',
-      { state, head: '', revision: 1, spilled: [] },
-      next,
-      events,
-      'id',
-    );
+    const base = { state, head: '', revision: 1, spilled: [] };
+    const { writes } = encodeRecord('layer', base, next, { commitId: 'id', events, othersRead: true });
     for (const write of writes) {
       if ('put' in write) expect(Buffer.byteLength(write.put)).toBeLessThanOrEqual(MAX_VALUE_BYTES);
     }
+  });
+
+  it('has its events only where others read them', () => {
+    const { state, events } = combine(EMPTY_STATE, arrivals('scan', 1, 8), 0, DEFAULT_POLICY);
+    expect(events).toHaveLength(1);
+    const eventsRead = (othersRead: boolean) => {
+      const { head } = encodeRecord('layer', NO_RECORD, state, { commitId: 'id', events, othersRead });
+      return decodeHead('layer', head!, 7).events(() => '');
+    };
+    expect(eventsRead(true)).toHaveLength(1);
+    expect(eventsRead(false)).toEqual([]);
   });
 
   it('leaves no item behind when it goes', () => {

@@ -1,3 +1,4 @@
+import { changeOf } from '../change-of.js';
 import { type Change, type Cursor, type Expectation, type Write } from '../state-store.interface.js';
 
 /**
@@ -27,9 +28,10 @@ export class Group {
     this.call = call;
     const { revision } = this;
     return writes.map((write) => {
-      const change = { key: write.key, revision, value: 'put' in write ? write.put : undefined };
-      this.changes.set(write.key, change);
-      return change;
+      const { key } = write;
+      // Kept until it is saved, without the mark of whoever wrote it.
+      this.changes.set(key, { key, revision, value: 'put' in write ? write.put : undefined });
+      return changeOf(write, revision);
     });
   }
 

@@ -1,5 +1,6 @@
 import { type Clock } from '../../common/clock.interface.js';
 import { ChangeFeed } from '../change-feed.js';
+import { changeOf } from '../change-of.js';
 import { assertCommittable } from '../limits.js';
 import {
   type Change,
@@ -102,13 +103,9 @@ export class MemoryStateStore implements StateStore {
   }
 
   private apply(write: Write, revision: number): Change {
-    if ('delete' in write) {
-      this.items.delete(write.key);
-      return { key: write.key, revision, value: undefined };
-    }
-    const item = { key: write.key, revision, value: write.put };
-    this.items.set(write.key, item);
-    return item;
+    if ('delete' in write) this.items.delete(write.key);
+    else this.items.set(write.key, { key: write.key, revision, value: write.put });
+    return changeOf(write, revision);
   }
 
   private assertServing(operation: string): void {

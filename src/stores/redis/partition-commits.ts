@@ -1,3 +1,4 @@
+import { changeOf } from '../change-of.js';
 import { exactText } from '../exact-utf8.js';
 import { type Change, type CommitOutcome, type Write } from '../state-store.interface.js';
 import { type RedisPartition } from './redis-partition.js';
@@ -77,9 +78,7 @@ export class PartitionCommits {
     const changes: Change[] = [];
     for (let n = 0; n < this.commits.length; n++) {
       if (refused.has(n + 1)) continue;
-      for (const write of this.commits[n]!.writes) {
-        changes.push({ key: write.key, revision, value: 'put' in write ? write.put : undefined });
-      }
+      for (const write of this.commits[n]!.writes) changes.push(changeOf(write, revision));
     }
     return changes;
   }
