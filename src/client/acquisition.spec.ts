@@ -40,7 +40,13 @@ async function queued({ leaseMs, claim = CLAIM_MS }: { leaseMs?: number; claim?:
   const parts = {
     clock,
     sessions: { current: session } as unknown as SessionKeeper,
-    locks: new Batcher('/lock', sender, retries, clock, signal),
+    locks: new Batcher('/lock', {
+      transport: sender,
+      retries,
+      clock,
+      closing: signal,
+      parallelBatches: () => 1,
+    }),
     caller: new Caller(sender, retries, clock, signal),
     waiting: {
       untilNews: () => Promise.race([polled, turn.heard(signal).then(() => undefined)]),
@@ -169,7 +175,13 @@ it('a lock whose session ends whenever it is granted is lost, and the error tell
       return new Session('s', 60_000, ',"node_id":"n"', 0);
     },
   };
-  const locks = new Batcher('/lock', sender, retries, clock, signal);
+  const locks = new Batcher('/lock', {
+    transport: sender,
+    retries,
+    clock,
+    closing: signal,
+    parallelBatches: () => 1,
+  });
   const parts = { clock, sessions, locks } as unknown as AcquisitionParts;
   const turn = new KeyTurns().take('update:r')!;
   const asking = new Acquisition(

@@ -56,11 +56,18 @@ export function readRenewal(reply: Reply, request: Request): { token: number; le
   return { token, leaseMs };
 }
 
-export function readSession(reply: Reply, request: Request): { sessionId: string; ttlMs: number } {
-  const { session_id: sessionId, ttl_ms: ttlMs } = successBody(reply, request);
+export interface OpenedSession {
+  readonly sessionId: string;
+  readonly ttlMs: number;
+  readonly parallelBatches: number;
+}
+
+/** An older server says nothing of batches. */
+export function readSession(reply: Reply, request: Request): OpenedSession {
+  const { session_id: sessionId, ttl_ms: ttlMs, parallel_batches: batches } = successBody(reply, request);
   if (typeof sessionId !== 'string' || sessionId === '' || !isDuration(ttlMs) || ttlMs === 0)
     throw malformed(reply, request);
-  return { sessionId, ttlMs };
+  return { sessionId, ttlMs, parallelBatches: typeof batches === 'number' && batches >= 1 ? batches : 1 };
 }
 
 export function readStatus(reply: Reply, request: Request): LockStatus {

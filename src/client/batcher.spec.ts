@@ -5,12 +5,18 @@ import { Batcher } from './batcher.js';
 import { ClosedError } from './errors.js';
 import { Retries } from './retries.js';
 
-function scene(maxRetries = 3) {
+function scene(maxRetries = 3, parallel = 1) {
   const clock = new SimulatedClock();
   const sender = new ScriptedSender(clock);
   const closer = new AbortController();
   const retries = new Retries({ maxRetries, retryIntervalMs: 1000 }, 1, () => 1);
-  const batcher = new Batcher('/lock', sender, retries, clock, closer.signal);
+  const batcher = new Batcher('/lock', {
+    transport: sender,
+    retries,
+    clock,
+    closing: closer.signal,
+    parallelBatches: () => parallel,
+  });
   const sizes = () => sender.sent.map(({ body }) => (JSON.parse(body!) as { requests: [] }).requests.length);
   return { clock, sender, sizes, closer, batcher };
 }
@@ -64,6 +70,35 @@ describe('a batcher', () => {
     await settled();
     expect(sender.sent).toHaveLength(2);
     expect(sender.last.body).toBe('{"requests":[2,3]}');
+  });
+
+  /** How so many calls travel that are made while nothing is under way. */
+  async function sizesOf(calls: number, parallel: number) {
+    const { sizes, batcher } = scene(3, parallel);
+    for (let n = 0; n < calls; n++) void batcher.call('1');
+    await settled();
+    return sizes();
+  }
+
+  it('sends many calls in as many parts as the server likes to have under way', async () => {
+    expect(await sizesOf(33, 2)).toEqual([17, 16]);
+    expect(await sizesOf(33, 1)).toEqual([33]);
+    expect(await sizesOf(600, 2)).toEqual([256, 256, 88]);
+  });
+
+  it('sends them in no parts that are hardly worth a request of their own', async () => {
+    expect(await sizesOf(15, 2)).toEqual([15]);
+    expect(await sizesOf(16, 2)).toEqual([8, 8]);
+    expect(await sizesOf(40, 1000)).toEqual([8, 8, 8, 8, 8]);
+  });
+
+  it('sends them together while the server has something to do already', async () => {
+    const { sizes, batcher } = scene(3, 2);
+    for (let n = 0; n < 16; n++) void batcher.call('1');
+    await settled();
+    for (let n = 0; n < 32; n++) void batcher.call('1');
+    await settled();
+    expect(sizes()).toEqual([8, 8, 32]);
   });
 
   it('sends no more than 256 calls, nor more text than the server takes, in one request', async () => {

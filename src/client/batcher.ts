@@ -17,6 +17,19 @@ export interface Wanted {
   tried?(reply: Reply): void;
 }
 
+/** Calls that travel apart from others for the sake of working side by side: fewer cost more than that saves. */
+const FEWEST_APART = 8;
+
+/** What all batchers of a client send with. */
+export interface Dispatch {
+  readonly transport: Sender;
+  readonly retries: Retries;
+  readonly clock: Clock;
+  readonly closing: AbortSignal;
+  /** How many batches the server likes to have under way at once. */
+  parallelBatches(): number;
+}
+
 interface Call {
   readonly body: string;
   readonly wanted: Wanted | undefined;
@@ -28,7 +41,8 @@ interface Call {
 /**
  * Calls that are made together travel as one request: to `path` itself if there is one, to `path`/batch if there are more.
  * Each gets the reply it would have had alone. While nothing is under way they are sent as soon as nothing is left to be
- * done in this tick; otherwise once in each turn of the event loop, so that requests become larger, not more.
+ * done in this tick; otherwise once in each turn of the event loop, so that requests become larger, not more. A server that waits for
+ * an engine gets many calls in several parts: it works on one while the engine has the other.
  */
 export class Batcher {
   private gathered: Call[] = [];
@@ -37,10 +51,7 @@ export class Batcher {
 
   constructor(
     readonly path: string,
-    private readonly transport: Sender,
-    private readonly retries: Retries,
-    private readonly clock: Clock,
-    private readonly closing: AbortSignal,
+    private readonly dispatch: Dispatch,
   ) {}
 
   /** The final reply, whatever it is; rejects when the client is closed. */
@@ -54,7 +65,7 @@ export class Batcher {
     this.gathered.push(call);
     if (this.isDue) return;
     this.isDue = true;
-    if (this.transport.isIdle) process.nextTick(this.flush);
+    if (this.dispatch.transport.isIdle) process.nextTick(this.flush);
     else setImmediate(this.flush);
   }
 
@@ -62,11 +73,12 @@ export class Batcher {
     this.isDue = false;
     const calls = this.gathered;
     this.gathered = [];
+    const most = this.mostInOne(calls.length);
     let from = 0;
     let length = 0;
     for (let to = 0; to < calls.length; to++) {
       length += calls[to]!.body.length;
-      if (to - from < MAX_CALLS && (length <= MAX_LENGTH || to === from)) continue;
+      if (to - from < most && (length <= MAX_LENGTH || to === from)) continue;
       void this.send(calls.slice(from, to));
       from = to;
       length = calls[to]!.body.length;
@@ -74,14 +86,23 @@ export class Batcher {
     void this.send(from === 0 ? calls : calls.slice(from));
   }
 
+  /** While something else is under way the server has work already. */
+  private mostInOne(calls: number): number {
+    if (calls < 2 * FEWEST_APART || !this.dispatch.transport.isIdle) return MAX_CALLS;
+    const parts = Math.min(this.dispatch.parallelBatches(), Math.floor(calls / FEWEST_APART));
+    return Math.min(MAX_CALLS, Math.ceil(calls / parts));
+  }
+
   private async send(calls: readonly Call[]): Promise<void> {
-    if (this.closing.aborted) return this.rejectAll(calls);
+    if (this.dispatch.closing.aborted) return this.rejectAll(calls);
     if (calls.length === 1) {
       const [call] = calls;
-      return this.again([this.settle(call!, await this.transport.send('POST', this.path, call!.body))]);
+      return this.again([
+        this.settle(call!, await this.dispatch.transport.send('POST', this.path, call!.body)),
+      ]);
     }
     const body = `{"requests":[${calls.map((call) => call.body).join(',')}]}`;
-    const reply = await this.transport.send('POST', `${this.path}/batch`, body);
+    const reply = await this.dispatch.transport.send('POST', `${this.path}/batch`, body);
     const results = resultsOf(reply, calls.length);
     this.again(
       calls.map((call, n) => this.settle(call, results ? itemReply(reply, results[n]) : { ...reply })),
@@ -92,7 +113,9 @@ export class Batcher {
   private settle(call: Call, reply: Reply): Due | undefined {
     const { earlier } = call;
     call.wanted?.tried?.(reply);
-    const delayMs = call.wanted?.aborted ? undefined : this.retries.delayAfter(reply, earlier.length);
+    const delayMs = call.wanted?.aborted
+      ? undefined
+      : this.dispatch.retries.delayAfter(reply, earlier.length);
     if (delayMs === undefined) {
       if (earlier !== NONE) reply.earlier = earlier;
       call.resolve(reply);
@@ -107,13 +130,13 @@ export class Batcher {
     let longestMs = -1;
     for (const one of due) if (one && one.delayMs > longestMs) longestMs = one.delayMs;
     if (longestMs < 0) return;
-    void pause(this.clock, longestMs, this.closing).then(() => {
+    void pause(this.dispatch.clock, longestMs, this.dispatch.closing).then(() => {
       for (const one of due) if (one) this.tryAgain(one);
     });
   }
 
   private tryAgain({ call, reply }: Due): void {
-    if (call.wanted?.aborted && !this.closing.aborted) call.resolve(reply);
+    if (call.wanted?.aborted && !this.dispatch.closing.aborted) call.resolve(reply);
     else this.gather(call);
   }
 

@@ -39,9 +39,11 @@ export class ClientParts {
     const caller = new Caller(transport, retries, clock, closing);
     const refused = (session: Session) => void this.sessions.renew(session);
     const ears = new Ears(this.turns, refused, (hold) => void loseIfGone(hold, caller));
-    this.locks = new Batcher('/lock', transport, retries, clock, closing);
-    this.unlocks = new Batcher('/unlock', transport, retries, clock, closing);
-    this.renewals = new Batcher('/lock/renew', transport, retries, clock, closing);
+    const parallelBatches = () => this.sessions.parallelBatches;
+    const dispatch = { transport, retries, clock, closing, parallelBatches };
+    this.locks = new Batcher('/lock', dispatch);
+    this.unlocks = new Batcher('/unlock', dispatch);
+    this.renewals = new Batcher('/lock/renew', dispatch);
     this.looseEnds = new LooseEnds(this.unlocks, caller, this.turns);
     this.stream = new SessionStream(transport, clock, settings.serverHeartbeatMs, ears);
     this.sessions = new SessionKeeper(settings, caller, transport, {

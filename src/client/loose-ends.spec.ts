@@ -22,7 +22,13 @@ function scene() {
   const retries = new Retries({ maxRetries: 0, retryIntervalMs: 1 }, 1);
   const { signal } = new AbortController();
   const turns = new KeyTurns();
-  const unlocks = new Batcher('/unlock', sender, retries, clock, signal);
+  const unlocks = new Batcher('/unlock', {
+    transport: sender,
+    retries,
+    clock,
+    closing: signal,
+    parallelBatches: () => 1,
+  });
   const ends = new LooseEnds(unlocks, new Caller(sender, retries, clock, signal), turns);
   const paths = () => sender.sent.map(({ path }) => path);
   const answer = async (status: number, body?: unknown) => {

@@ -53,6 +53,23 @@ describe('the session of a client', () => {
     expect(keeper.current).toBe(one);
   });
 
+  it('tells how many batches the server likes side by side; an older one does not say', async () => {
+    const { keeper, session, sender } = await scene();
+    expect(keeper.parallelBatches).toBe(1);
+    keeper.lost(session);
+    for (const [said, taken] of [
+      [2, 2],
+      ['many', 1],
+      [0, 1],
+    ] as const) {
+      const opening = keeper.open(new Tries());
+      await settled();
+      sender.last.answer(200, { ...OPENED, parallel_batches: said });
+      keeper.lost(await opening);
+      expect(keeper.parallelBatches).toBe(taken);
+    }
+  });
+
   it('is renewed at a third of its time to live, for as long as it is answered', async () => {
     const { clock, sender, hold } = await scene();
     for (let renewals = 1; renewals <= 5; renewals++) {

@@ -40,6 +40,8 @@ const CLOSE_WITHIN_MS = 5000;
  * server has forgotten it or may have. Then the next call opens another.
  */
 export class SessionKeeper {
+  /** As the server said when it last opened one. */
+  parallelBatches = 1;
   private session: Session | undefined;
   private opening: Promise<Session> | undefined;
   /** Of those who wait for it. */
@@ -133,7 +135,8 @@ export class SessionKeeper {
     const body = JSON.stringify({ node_id: nodeId, ttl_ms: sessionTtlMs });
     const request = { method: 'POST', path: '/sessions', body };
     const reply = await this.caller.call('POST', '/sessions', body, { tries: this.tries });
-    const { sessionId, ttlMs } = readSession(reply, request);
+    const { sessionId, ttlMs, parallelBatches } = readSession(reply, request);
+    this.parallelBatches = parallelBatches;
     const identity = identityOf(nodeId, sessionId);
     const session = new Session(sessionId, ttlMs, identity, reply.sentAtMs, stopWithinMs);
     if (session.stopWithinMs > ttlMs * STOP_SHARE)

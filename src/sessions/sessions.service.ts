@@ -15,6 +15,9 @@ import { SESSION_OPTIONS, type SessionOptions } from './sessions.module-definiti
 /** Another instance may get in between a few times; a session that moves more often has two masters. */
 const MAX_TRIES = 8;
 
+/** An engine has one while this server works on the other; a disk takes one at a time, and memory keeps nobody waiting. */
+const BATCHES_OVER_AN_ENGINE = 2;
+
 /**
  * Liveness of node processes, apart from what they hold. A session that is ended, or is not renewed within its TTL of watched
  * time, fails every hold and withdraws every wait of its process. After a restart each has its full TTL again.
@@ -65,7 +68,8 @@ export class SessionsService implements SessionDirectory {
     });
     if (!record) throw unavailable('create');
     this.table.take(record);
-    return { session_id: id, node_id: nodeId, ttl_ms: ttlMs };
+    const parallel_batches = this.store.shared ? BATCHES_OVER_AN_ENGINE : 1;
+    return { session_id: id, node_id: nodeId, ttl_ms: ttlMs, parallel_batches };
   }
 
   async renew(id: string) {

@@ -1,4 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { MemoryStateStore } from '../../src/stores/memory/memory-state-store.js';
+import { FaultyStore } from '../support/faulty-store.js';
+import { seeded } from '../support/random.js';
 import { holdNextCommit, newGate } from '../support/server-gate.js';
 import { TestServer, until } from '../support/server-bootstrap.js';
 import { KeptStore } from '../support/server-store.js';
@@ -16,7 +19,8 @@ describe('A session', () => {
     const opened = await server.post('/sessions', { node_id: 'n1', ttl_ms: 3000 });
     expect(opened.status).toBe(200);
     const { session_id } = opened.body;
-    expect(opened.body).toEqual({ session_id: expect.any(String), node_id: 'n1', ttl_ms: 3000 });
+    const promised = { node_id: 'n1', ttl_ms: 3000, parallel_batches: 1 };
+    expect(opened.body).toEqual({ session_id: expect.any(String), ...promised });
     const renewed = await server.post(`/sessions/${session_id}/renew`, {});
     expect([renewed.status, renewed.body]).toEqual([200, { renewed: true, session_id, ttl_ms: 3000 }]);
     for (let times = 0; times < 2; times++) {
@@ -31,6 +35,15 @@ describe('A session', () => {
       message: expect.any(String),
     });
     expect((await server.get(`/sessions/${session_id}/events`)).status).toBe(403);
+  });
+
+  it('asks for batches side by side where an engine works on one while the server has the other', async () => {
+    const inner = new MemoryStateStore(new SimulatedClock());
+    await inner.open();
+    const server = await TestServer.with()
+      .over(new FaultyStore(inner, seeded(1), {}, true))
+      .start();
+    expect((await server.post('/sessions', { node_id: 'n1' })).body.parallel_batches).toBe(2);
   });
 
   it('has the configured time to live unless it asks for another, within bounds', async () => {

@@ -10,7 +10,7 @@ import { plain, RecordShelf } from '../../../test/support/record-shelf.js';
 import { DEFAULT_POLICY } from '../../../test/support/default-policy.js';
 import { headKey } from './item-keys.js';
 import { encodeRecord } from './encode-record.js';
-import { decodeHead } from './record.js';
+import { decodeHead, NO_RECORD } from './record.js';
 import { combine } from '../batch.js';
 
 const LONGEST_ERROR = cutToBytes('錯誤 "\\\u0001 😀 '.repeat(1000), MAX_ERROR_BYTES);

@@ -49,6 +49,12 @@ export class SessionDto {
     description: 'Count what it holds as yours only for this time after sending a renewal.',
   })
   readonly ttl_ms!: number;
+
+  @ApiProperty({
+    example: 1,
+    description: 'Whoever has many requests at once is served fastest by so many batches sent side by side.',
+  })
+  readonly parallel_batches!: number;
 }
 
 export class SessionRenewedDto {
