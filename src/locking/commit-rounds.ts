@@ -184,7 +184,7 @@ export class CommitRounds {
     const { store, references, newCommitId, partitionOf, listingsOf } = this.context;
     const commitId = newCommitId();
     const next = references.detach(batch.state);
-    const notes = { commitId, events: batch.events, othersRead: store.shared === true, by: work };
+    const notes = { commitId, events: batch.events, othersRead: !store.exclusive, by: work };
     const { writes, head, spilled } = encodeRecord(slot.resourceId, base, next, notes);
     check(writes.length > 0, 'a commit writes something');
     const partition = partitionOf(slot.resourceId);

@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { FaultyStore } from '../../test/support/faulty-store.js';
 import { bench, deferred, Layer, longName } from '../../test/support/layer.js';
 import { plain } from '../../test/support/record-shelf.js';
-import { settled, SimulatedClock } from '../../test/support/simulated-clock.js';
-import { MemoryStateStore } from '../stores/memory/memory-state-store.js';
+import { settled } from '../../test/support/simulated-clock.js';
 import { type Item, type Listing } from '../stores/state-store.interface.js';
 import { StoreError } from '../stores/store.error.js';
 import { type Sight } from './lock-manager.js';
@@ -11,12 +10,9 @@ import { headKey } from './records/item-keys.js';
 
 /** Two managers over one store; what the second sees waits for `feed.deliver()`. */
 async function two() {
-  const clock = new SimulatedClock();
-  const inner = new MemoryStateStore(clock);
-  await inner.open();
-  const first = await bench({}, { clock, store: new FaultyStore(inner, () => 0, {}, true) });
-  const feed = new FaultyStore(inner, () => 0, { heldBack: 1 }, true);
-  const second = await bench({}, { clock, store: feed });
+  const first = await bench();
+  const feed = new FaultyStore(first.store.inner, () => 0, { heldBack: 1 });
+  const second = await bench({}, { clock: first.clock, store: feed });
   return { first, second, feed };
 }
 

@@ -11,6 +11,12 @@ export interface StateStore {
   /** Several processes may have it open at once. Of an embedded store this is absent. */
   readonly shared?: boolean;
 
+  /**
+   * Nobody reads it but whoever writes, and all that a watch shows has the mark of its write: nobody learns from what is stored what has
+   * happened. Of a shared store this is absent; it may be absent of any.
+   */
+  readonly exclusive?: boolean;
+
   /** Opens or creates the state. Rejects with a `StoreError` a person can act on. */
   open(): Promise<void>;
 

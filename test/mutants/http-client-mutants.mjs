@@ -278,11 +278,33 @@ const exchanges = [
   },
 ];
 
+const batches = [
+  {
+    name: 'a server that waits for an engine gets batches side by side',
+    file: 'src/client/batcher.ts',
+    find: 'Math.min(this.dispatch.parallelBatches(), Math.floor(calls / FEWEST_APART))',
+    replace: '1',
+  },
+  {
+    name: 'batches side by side are worth a request each',
+    file: 'src/client/batcher.ts',
+    find: 'Math.min(this.dispatch.parallelBatches(), Math.floor(calls / FEWEST_APART))',
+    replace: 'this.dispatch.parallelBatches()',
+  },
+  {
+    name: 'a server that has something to do gets the rest together',
+    file: 'src/client/batcher.ts',
+    find: ' || !this.dispatch.transport.isIdle',
+    replace: '',
+  },
+];
+
 export const httpClientMutants = [
   ...withTests(['src/client/http/'], reading),
   ...withTests(CONNECTIONS, connections),
   ...withTests(['test/client/http-pool.spec.ts'], pools),
   ...withTests(['src/client/exchange.spec.ts'], exchanges),
+  ...withTests(['src/client/batcher.spec.ts'], batches),
 ];
 
 function withTests(tests, group) {

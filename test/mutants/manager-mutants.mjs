@@ -203,10 +203,23 @@ const following = [
   {
     name: 'a commit of its own is published once, from the feed',
     file: FEED,
-    find: '      return { resourceId: slot.resourceId, events };',
-    replace:
-      '      this.target.publish([{ resourceId: slot.resourceId, events }]);\n      return { resourceId: slot.resourceId, events };',
+    find: '        happened.push(own);',
+    replace: '        this.target.publish([own]);\n        happened.push(own);',
     tests: [FEED_SPEC, MANAGER_SPEC],
+  },
+  {
+    name: 'another manager in this process has commits of its own',
+    file: FEED,
+    find: 'by instanceof Work && by.keeper.own === this.target.own',
+    replace: 'by instanceof Work',
+    tests: [FEED_SPEC],
+  },
+  {
+    name: 'other processes learn of what happened from the record',
+    file: ROUNDS,
+    find: 'othersRead: !store.exclusive',
+    replace: 'othersRead: false',
+    tests: [FEED_SPEC],
   },
   {
     name: 'a commit that was answered is known again when the feed shows it, by its id and its revision',
@@ -239,7 +252,7 @@ const following = [
   {
     name: 'what the feed shows of its own commit is adopted, whatever becomes of the answer',
     file: FEED,
-    find: '    if (slot && inFlight) shard.adoptOwn(slot, inFlight, change.revision);\n',
+    find: '  keeper.adoptOwn(slot, attempt, revision);\n',
     replace: '',
     tests: [STORE_SPEC, STALE_SPEC],
   },

@@ -47,6 +47,7 @@ interface Serving {
  */
 export class LmdbStateStore implements StateStore {
   readonly partitionCount = 1;
+  readonly exclusive = true;
 
   private readonly directory: StoreDirectory;
   private serving: Serving | undefined;

@@ -33,6 +33,7 @@ const ITEMS_PER_PAGE = 1000;
  */
 export class MemoryStateStore implements StateStore {
   readonly partitionCount = 1;
+  readonly exclusive = true;
 
   private readonly items = new Map<string, Item>();
   private feed = new ChangeFeed(0);
