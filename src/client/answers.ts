@@ -67,7 +67,7 @@ export function readSession(reply: Reply, request: Request): OpenedSession {
   const { session_id: sessionId, ttl_ms: ttlMs, parallel_batches: batches } = successBody(reply, request);
   if (typeof sessionId !== 'string' || sessionId === '' || !isDuration(ttlMs) || ttlMs === 0)
     throw malformed(reply, request);
-  return { sessionId, ttlMs, parallelBatches: typeof batches === 'number' && batches >= 1 ? batches : 1 };
+  return { sessionId, ttlMs, parallelBatches: isCount(batches) ? batches : 1 };
 }
 
 export function readStatus(reply: Reply, request: Request): LockStatus {
@@ -146,6 +146,10 @@ export function isToken(value: unknown): value is number {
 
 export function isDuration(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 1;
 }
 
 function textOr(otherwise: string, value: unknown): string {

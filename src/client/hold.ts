@@ -105,6 +105,12 @@ export class HeldLock implements Hold {
     this.controller.abort(reason);
   }
 
+  /** What a person sees who prints it. */
+  [Symbol.for('nodejs.util.inspect.custom')](): Omit<Hold, 'signal'> {
+    const { type, resourceId, token, isLost } = this;
+    return { type, resourceId, token, isLost };
+  }
+
   private at(atMs: number, callback: () => void): void {
     if (this.isSettled) return;
     this.cancelTimer = this.clock.after(atMs - this.clock.monotonicMs(), callback, true);

@@ -60,6 +60,7 @@ describe('the session of a client', () => {
     for (const [said, taken] of [
       [2, 2],
       ['many', 1],
+      [1.5, 1],
       [0, 1],
     ] as const) {
       const opening = keeper.open(new Tries());

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { HoldLostError, LockClient, RefusedError, WaitTimeoutError } from '../../src/client/index.js';
 import { TestServer, until } from '../support/server-bootstrap.js';
@@ -16,6 +17,13 @@ describe('LockClient', () => {
     expect(second.hold!.token).toBeGreaterThan(first.hold!.token);
     await client.unlock(KEY, DONE);
     expect((await client.status(KEY)).held).toBe(false);
+  });
+
+  it('prints a hold as what it is, without the works', async () => {
+    const client = clientOf(await TestServer.start());
+    const { hold } = await client.lock(KEY);
+    const { token } = hold!;
+    expect(inspect(hold)).toBe(inspect({ ...KEY, token, isLost: false }));
   });
 
   it('waits for another node, and is granted after its failure', async () => {

@@ -129,15 +129,15 @@ describe('A long poll', () => {
   it('is refused with the error of a fatal failure', async () => {
     const server = await TestServer.start();
     const { polls } = await heldAndAwaited(server, 'n2');
-    await server.unlock({ error: '404', fatal: true });
+    await server.unlock({ error: 'sha256:9c0d is unknown', fatal: true });
     const { status, body } = await polls[0]!.answer;
     expect(status).toBe(403);
     expect(body).toEqual({
       acquired: false,
       skip: false,
-      error: '404',
+      error: 'sha256:9c0d is unknown',
       code: 'OPERATION_FAILED',
-      message: expect.any(String),
+      message: expect.stringMatching(/^The work failed: sha256:9c0d is unknown\. /),
     });
   });
 

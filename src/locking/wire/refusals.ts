@@ -40,7 +40,9 @@ function refusalStatus({ code }: Refused): number {
 }
 
 export function refusalBody({ code, error }: Refused, advice = ADVICE[code]): RefusalBody {
-  const sentence = error.charAt(0).toUpperCase() + error.slice(1);
+  // What a node has said of its failure is quoted as it said it.
+  const isQuoted = code === 'OPERATION_FAILED';
+  const sentence = isQuoted ? `The work failed: ${error}` : error.charAt(0).toUpperCase() + error.slice(1);
   return { error, code, message: `${sentence}. ${advice}` };
 }
 
