@@ -34,7 +34,7 @@ describe('holdfast demo', () => {
 
   it('tells it in words where there is no terminal', async () => {
     const { stdout } = await holdfast(NOWHERE, 'demo', '--fast');
-    expect(stdout).toContain('crashed in the middle of layer 5');
+    expect(stdout).toContain('crashed in layer 5');
     expect(stdout).toMatch(/^saved +\d+ +\d/m);
     expect(stdout).not.toContain('\u001B');
     const without = Number(/^without Holdfast +(\d+)/m.exec(stdout)![1]);

@@ -108,9 +108,7 @@ export class DemoNode {
     }
     if (mishaps.crashing !== layer) return;
     mishaps.crashing = undefined;
-    tell(
-      `${name}: crashed in the middle of layer ${layer.number}; the next takes over when its session ends`,
-    );
+    tell(`${name}: crashed in layer ${layer.number}; the next takes over when its session ends`);
     this.clock.stop();
     this.death.abort(new Crashed());
     return never();
