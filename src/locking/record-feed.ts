@@ -188,7 +188,7 @@ export class RecordFeed {
     this.progress.reach(partition, changes[0]!.revision);
   }
 
-  /** Another manager in this process may use the same store. */
+  /** Other managers in this process have marks of their own, if they use the same store. */
   private isOwn(by: object | undefined): by is Work {
     return by instanceof Work && by.keeper.own === this.target.own;
   }

@@ -233,11 +233,27 @@ const streams = [
   },
 ];
 
+const stopped = [
+  {
+    name: 'what was given up while the server was stopped is not done',
+    file: 'src/common/express/json-body-reader.ts',
+    find: 'if (this.absence.isJustOver()) unlessGone(req, next);\n      else next();',
+    replace: 'next();',
+  },
+  {
+    name: 'what came while the server was stopped is suspect until it is read, not only the first of it',
+    file: 'src/common/express/absence.ts',
+    find: 'return now < this.backUntilMs;',
+    replace: 'return now === this.backUntilMs - BACK_MS;',
+  },
+];
+
 export const waitingMutants = [
   ...withTests(LOG_FILE, logFile),
   ...withTests(LONG_POLL, longPolls),
   ...withTests(['test/e2e/http-holder-guard.spec.ts'], guard),
   ...withTests(SSE, streams),
+  ...withTests(['src/common/express/absence.spec.ts', 'test/e2e/stopped-server.spec.ts'], stopped),
 ];
 
 function withTests(tests, group) {

@@ -1,6 +1,7 @@
 import { type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { type HttpException } from '@nestjs/common';
 import { type NextFunction, type Request, type Response } from 'express';
+import { Absence } from './absence.js';
 import { bodyTooLarge, unsupportedMediaType } from './body-errors.js';
 import { parseJsonObject } from './parse-json-object.js';
 
@@ -24,12 +25,16 @@ const BATCH_PATH = /\/batch\/?$/i;
  *
  * Refuses with `BODY_TOO_LARGE`, `UNSUPPORTED_MEDIA_TYPE` or `INVALID_JSON` (as `HttpException`s, for the app's filter)
  * as soon as it knows. A missing content type is refused too: browsers may send such a body across sites unasked.
- * Nothing happens for a sender who goes away in the middle: there is nobody to answer, and `close` tells whoever cares.
+ * Nothing happens for a sender who goes away in the middle: there is nobody to answer, and `close` tells whoever cares. Nor for one who had gone
+ * before this process, having been stopped, came to read what it sent: it has asked somebody else by now, and what is done for it late
+ * nobody would undo.
  * A refused request costs its connection only if it goes on sending past `DISCARD_LIMIT_BYTES`.
  *
  * Keeps no raw body, and does not carry the asynchronous context (`AsyncLocalStorage`) of middleware before it.
  */
 export class JsonBodyReader {
+  private readonly absence = new Absence();
+
   readonly handle = (req: Request, _res: Response, next: NextFunction): void => {
     if (req.body !== undefined) return next();
     if (!announcesBody(req.headers)) {
@@ -60,10 +65,20 @@ export class JsonBodyReader {
       } catch (error) {
         return next(error);
       }
-      next();
+      if (this.absence.isJustOver()) unlessGone(req, next);
+      else next();
     };
     req.on('data', onData).on('end', onEnd);
   }
+}
+
+/** Whoever has closed the connection is heard of in the next turn of the event loop, when what was sent before has been read. */
+function unlessGone({ socket }: IncomingMessage, next: NextFunction): void {
+  setImmediate(() =>
+    setImmediate(() => {
+      if (!socket.destroyed && !socket.readableEnded) next();
+    }),
+  );
 }
 
 /** RFC 9112, 6.3: without either header there is no body. */
