@@ -1,5 +1,5 @@
 // Goal 6: lock + unlock cycles of `LockClient` with the state in Redis beside redlock on the same Redis, and in etcd beside the lock of
-// `etcd3` on the same etcd. Rounds alternate, so that a noisy machine is noisy to all alike. A server between client and engine is one
+// `etcd3` on the same etcd. Many short rounds alternate, so that a noisy machine is noisy to all alike. A server between client and engine is one
 // process more that waits for its turn on a busy machine: processor time, of all processes together, says what the rate then hides.
 import { Etcd3 } from 'etcd3';
 import { Redis } from 'ioredis';
@@ -9,9 +9,9 @@ import { cpuSecondsOf, ENGINES, installEngines } from './engines/engines.mjs';
 import { startInstances } from './engines/holdfast.mjs';
 import { rate, ratio, table, thousands } from './support.mjs';
 
-const ROUNDS = 5;
-const ROUND_MS = 2000;
-const WARM_UP_MS = 3000;
+const ROUNDS = 15;
+const ROUND_MS = 700;
+const WARM_UP_MS = 4000;
 const AT_A_TIME = [1, 32];
 const LOCK_TTL_SECONDS = 10;
 
