@@ -212,7 +212,7 @@ const following = [
     file: FEED,
     find: 'by instanceof Work && by.keeper.own === this.target.own',
     replace: 'by instanceof Work',
-    tests: [FEED_SPEC],
+    tests: ['src/locking/lock-manager.instances.spec.ts'],
   },
   {
     name: 'other processes learn of what happened from the record',
