@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ScriptedSender } from '../../test/support/scripted-sender.js';
+import { dispatchOver, ScriptedSender } from '../../test/support/scripted-sender.js';
 import { settled, SimulatedClock } from '../../test/support/simulated-clock.js';
 import { Acquisition, type AcquisitionParts } from './acquisition.js';
 import { Batcher } from './batcher.js';
@@ -40,13 +40,7 @@ async function queued({ leaseMs, claim = CLAIM_MS }: { leaseMs?: number; claim?:
   const parts = {
     clock,
     sessions: { current: session } as unknown as SessionKeeper,
-    locks: new Batcher('/lock', {
-      transport: sender,
-      retries,
-      clock,
-      closing: signal,
-      parallelBatches: () => 1,
-    }),
+    locks: new Batcher('/lock', dispatchOver(sender, { retries, clock, closing: signal })),
     caller: new Caller(sender, retries, clock, signal),
     waiting: {
       untilNews: () => Promise.race([polled, turn.heard(signal).then(() => undefined)]),
@@ -175,13 +169,7 @@ it('a lock whose session ends whenever it is granted is lost, and the error tell
       return new Session('s', 60_000, ',"node_id":"n"', 0);
     },
   };
-  const locks = new Batcher('/lock', {
-    transport: sender,
-    retries,
-    clock,
-    closing: signal,
-    parallelBatches: () => 1,
-  });
+  const locks = new Batcher('/lock', dispatchOver(sender, { retries, clock, closing: signal }));
   const parts = { clock, sessions, locks } as unknown as AcquisitionParts;
   const turn = new KeyTurns().take('update:r')!;
   const asking = new Acquisition(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ScriptedSender } from '../../test/support/scripted-sender.js';
+import { dispatchOver, ScriptedSender } from '../../test/support/scripted-sender.js';
 import { settled, SimulatedClock } from '../../test/support/simulated-clock.js';
 import { Batcher } from './batcher.js';
 import { ClosedError } from './errors.js';
@@ -10,13 +10,8 @@ function scene(maxRetries = 3, parallel = 1) {
   const sender = new ScriptedSender(clock);
   const closer = new AbortController();
   const retries = new Retries({ maxRetries, retryIntervalMs: 1000 }, 1, () => 1);
-  const batcher = new Batcher('/lock', {
-    transport: sender,
-    retries,
-    clock,
-    closing: closer.signal,
-    parallelBatches: () => parallel,
-  });
+  const dispatch = dispatchOver(sender, { retries, clock, closing: closer.signal }, parallel);
+  const batcher = new Batcher('/lock', dispatch);
   const sizes = () => sender.sent.map(({ body }) => (JSON.parse(body!) as { requests: [] }).requests.length);
   return { clock, sender, sizes, closer, batcher };
 }

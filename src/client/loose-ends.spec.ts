@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ScriptedSender } from '../../test/support/scripted-sender.js';
+import { dispatchOver, ScriptedSender } from '../../test/support/scripted-sender.js';
 import { settled, SimulatedClock } from '../../test/support/simulated-clock.js';
 import { Batcher } from './batcher.js';
 import { Caller } from './caller.js';
@@ -22,13 +22,7 @@ function scene() {
   const retries = new Retries({ maxRetries: 0, retryIntervalMs: 1 }, 1);
   const { signal } = new AbortController();
   const turns = new KeyTurns();
-  const unlocks = new Batcher('/unlock', {
-    transport: sender,
-    retries,
-    clock,
-    closing: signal,
-    parallelBatches: () => 1,
-  });
+  const unlocks = new Batcher('/unlock', dispatchOver(sender, { retries, clock, closing: signal }));
   const ends = new LooseEnds(unlocks, new Caller(sender, retries, clock, signal), turns);
   const paths = () => sender.sent.map(({ path }) => path);
   const answer = async (status: number, body?: unknown) => {

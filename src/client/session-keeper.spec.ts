@@ -12,14 +12,18 @@ const SERVERS = [new URL('http://a'), new URL('http://b')];
 const TTL_MS = 9000;
 const OPENED = { session_id: 's', ttl_ms: TTL_MS };
 
-async function scene(delayMs = 0, stopWithinMs = 0) {
+function unopened({ stopWithinMs = 0, sessionTtlMs }: { stopWithinMs?: number; sessionTtlMs?: number } = {}) {
   const clock = new SimulatedClock();
   const sender = new ScriptedSender(clock);
   const retries = new Retries({ maxRetries: 3, retryIntervalMs: 1000 }, 1);
   const caller = new Caller(sender, retries, clock, new AbortController().signal);
   const listener = { renewed: vi.fn(), lost: vi.fn() };
-  const settings = { serverUrls: SERVERS, nodeId: 'n1', sessionTtlMs: undefined, stopWithinMs, clock };
-  const keeper = new SessionKeeper(settings, caller, sender, listener);
+  const settings = { serverUrls: SERVERS, nodeId: 'n1', sessionTtlMs, stopWithinMs, clock };
+  return { clock, sender, listener, keeper: new SessionKeeper(settings, caller, sender, listener) };
+}
+
+async function scene(delayMs = 0, stopWithinMs = 0) {
+  const { clock, sender, listener, keeper } = unopened({ stopWithinMs });
   const opening = keeper.open(new Tries());
   await settled();
   await clock.advance(delayMs);
@@ -32,16 +36,7 @@ async function scene(delayMs = 0, stopWithinMs = 0) {
 
 describe('the session of a client', () => {
   it('is opened once for calls that come together', async () => {
-    const clock = new SimulatedClock();
-    const sender = new ScriptedSender(clock);
-    const caller = new Caller(
-      sender,
-      new Retries({ maxRetries: 0, retryIntervalMs: 1 }, 1),
-      clock,
-      new AbortController().signal,
-    );
-    const settings = { serverUrls: SERVERS, nodeId: 'n1', sessionTtlMs: 5000, clock };
-    const keeper = new SessionKeeper(settings, caller, sender, { renewed: vi.fn(), lost: vi.fn() });
+    const { sender, keeper } = unopened({ sessionTtlMs: 5000 });
     expect(keeper.current).toBeUndefined();
     const opening = [keeper.open(new Tries()), keeper.open(new Tries())];
     await settled();

@@ -1,6 +1,16 @@
+import { type Dispatch } from '../../src/client/batcher.js';
 import { type Clock } from '../../src/client/clock.js';
 import { type Reply } from '../../src/client/reply.js';
 import { type Sender, type SendOptions } from '../../src/client/transport.js';
+
+/** For a batcher over a sender of this kind. */
+export function dispatchOver(
+  sender: Sender,
+  { retries, clock, closing }: Pick<Dispatch, 'retries' | 'clock' | 'closing'>,
+  parallel = 1,
+): Dispatch {
+  return { transport: sender, retries, clock, closing, parallelBatches: () => parallel };
+}
 
 export interface Sent {
   readonly method: string;
