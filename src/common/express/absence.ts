@@ -1,4 +1,4 @@
-/** Nobody gives a request up sooner than this, and no turn of the event loop takes as long. */
+/** A shorter stop is taken for a busy moment: whoever gives up within it is served all the same. */
 const AWAY_MS = 500;
 
 /** In which whatever came meanwhile is read. */
