@@ -88,7 +88,7 @@ describe('garbage collection on a node', () => {
   it('survives the death of the plugin: what it uses is known to the next, and collected by it', async () => {
     await fetchBoth();
     await one.plugin.end('SIGKILL');
-    await one.plugin.startAgain();
+    await cluster.startPluginAgain(one);
     while (!(await one.containerd.isComplete(image).catch(() => false))) await delay(100);
     for (const digest of digests) expect(await sha256Of(one, digest)).toBe(digest);
     await remove(one, image);

@@ -67,7 +67,7 @@ describe('the downloading node fails in the middle of a layer, another takes ove
     await worker.plugin.end('SIGKILL');
     for (const pull of pulls.slice(1)) await pull.succeeded();
     await pulls[0]!.kill();
-    await worker.plugin.startAgain();
+    await cluster.startPluginAgain(worker);
     await expectAllComplete();
     expect(await fetches()).toBe(2);
   });
@@ -78,7 +78,7 @@ describe('the downloading node fails in the middle of a layer, another takes ove
     expect(Date.now() - before).toBeLessThan(5000);
     for (const pull of pulls.slice(1)) await pull.succeeded();
     await pulls[0]!.kill();
-    await worker.plugin.startAgain();
+    await cluster.startPluginAgain(worker);
     await expectAllComplete();
     expect(await fetches()).toBe(2);
   });

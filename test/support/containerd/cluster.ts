@@ -71,6 +71,12 @@ export class Cluster {
     return node;
   }
 
+  /** Resolves when its containerd has found it: that looks for a plugin it has lost every few seconds, and fails what comes between. */
+  async startPluginAgain({ plugin, containerd }: Node): Promise<void> {
+    await plugin.startAgain();
+    while ((await containerd.start('content', 'active').finished).code !== 0) await delay(POLL_MS);
+  }
+
   /** A new image in the registry, of layers nobody has seen. Its name as `ctr` wants it. */
   push(layerSizes: readonly number[]): Promise<PushedImage> {
     return this.publish(makeImage({ layerSizes, seed: this.images }));

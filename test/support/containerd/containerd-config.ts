@@ -8,7 +8,10 @@ export interface ContainerdPlaces {
   readonly cri?: boolean;
 }
 
-/** All of containerd's places in a directory of its own, no mounts and no control groups. */
+/**
+ * All of containerd's places in a directory of its own, no mounts and no control groups. Garbage is collected when somebody asks for it
+ * (`--sync`), and not a moment after the start or the last delete: that takes what is ingested by hand, which nothing refers to.
+ */
 export function containerdConfig({
   root,
   state,
@@ -32,6 +35,9 @@ disabled_plugins = ${JSON.stringify(disabled)}
   address = ${JSON.stringify(`${socket}.ttrpc`)}
 [plugins."io.containerd.internal.v1.opt"]
   path = ${JSON.stringify(`${root}/opt`)}
+[plugins."io.containerd.gc.v1.scheduler"]
+  startup_delay = "24h"
+  mutation_threshold = 0
 [plugins."io.containerd.grpc.v1.cri"]
   disable_cgroup = true
   stream_server_port = "0"
