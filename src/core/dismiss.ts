@@ -6,8 +6,9 @@ import { type Step } from './step.js';
 
 /** Sends the whole queue of a key away with one outcome. */
 export function dismissQueue(step: Step, key: KeyState, outcome: Outcome): number {
+  if (key.lanes.length === 0) return 0;
   const dismissed = [...waiters(key, step.policy)];
-  if (dismissed.length > 0) remember(step, step.put({ ...key, lanes: [] }), dismissed, outcome);
+  remember(step, step.put({ ...key, lanes: [] }), dismissed, outcome);
   return dismissed.length;
 }
 

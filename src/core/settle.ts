@@ -1,6 +1,6 @@
 import { settleMoment, settleRevision, THIS_COMMIT } from './moment.js';
 import { type Result } from './results.js';
-import { type Hold, type KeyState, NO_LANES, type ResourceState, settleOutcome } from './state.js';
+import { type Hold, type KeyState, type LastRelease, NO_LANES, type ResourceState, settleOutcome } from './state.js';
 import { type LockEvent } from './events.js';
 
 /**
@@ -27,11 +27,20 @@ function settleKey(key: KeyState, revision: number): KeyState {
     success: key.success && settleOutcome(key.success, revision),
     failure: key.failure && settleOutcome(key.failure, revision),
     dismissals: key.dismissals.settle(revision),
-    lastRelease: key.lastRelease && {
-      ...key.lastRelease,
-      moment: settleMoment(key.lastRelease.moment, revision),
-      token: settleRevision(key.lastRelease.token, revision),
-    },
+    lastRelease: key.lastRelease && settleRelease(key.lastRelease, revision),
+  };
+}
+
+function settleRelease(release: LastRelease, revision: number): LastRelease {
+  return {
+    nodeId: release.nodeId,
+    sessionId: release.sessionId,
+    moment: settleMoment(release.moment, revision),
+    token: settleRevision(release.token, revision),
+    success: release.success,
+    error: release.error,
+    fatal: release.fatal,
+    nextHolder: release.nextHolder,
   };
 }
 

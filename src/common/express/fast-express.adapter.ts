@@ -68,25 +68,26 @@ export class FastExpressAdapter extends ExpressAdapter {
   override reply(response: ServerResponse, body: unknown, statusCode?: number): unknown {
     const json = isPlainReply(response, body, statusCode) ? toJson(body) : undefined;
     if (json === undefined) return super.reply(response, body, statusCode);
-    const length = String(Buffer.byteLength(json));
+    const length = Buffer.byteLength(json);
     response.writeHead(statusCode ?? response.statusCode, [
       'Content-Type',
       JSON_TYPE,
       'Content-Length',
-      length,
+      String(length),
     ]);
-    return endWith(response, json);
+    return endWith(response, json, length === json.length);
   }
 }
 
 /**
  * `end(text)` would put an empty string behind it and have both written as a list, which takes longer than the text
- * alone. With nothing left to be written, `end` only says so.
+ * alone. With nothing left to be written, `end` only says so. ASCII is the same as Latin-1, which Node writes at once where
+ * it would make room for three times a long text of UTF-8 first.
  */
-function endWith(response: ServerResponse, text: string): ServerResponse {
+function endWith(response: ServerResponse, text: string, isAscii: boolean): ServerResponse {
   const { socket } = response;
   socket?.cork();
-  response.write(text);
+  response.write(text, isAscii ? 'latin1' : 'utf8');
   socket?.uncork();
   return response.end();
 }

@@ -4,6 +4,7 @@ import { type AskedCommit, type OwnEntry } from './partition-commits.js';
 import { isRefusal, wasNeverSent } from './redis-faults.js';
 import { type RedisPartition } from './redis-partition.js';
 import { COMMIT_SHA } from './redis-scripts.js';
+import { WireCommand } from './wire-command.js';
 
 export interface BatchTerms extends CommitTerms {
   /** A run of the script must keep to one partition: a Cluster allows it one slot. */
@@ -64,7 +65,8 @@ export class CommitBatch {
   }
 
   private run(call: CommitCall): Promise<unknown> {
-    return this.redis.call('EVALSHA', COMMIT_SHA, ...call.scriptArguments(this.terms));
+    const command = new WireCommand('evalsha', [COMMIT_SHA, ...call.scriptArguments(this.terms)]);
+    return this.redis.sendCommand(command) as Promise<unknown>;
   }
 }
 
