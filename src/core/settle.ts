@@ -1,6 +1,13 @@
 import { settleMoment, settleRevision, THIS_COMMIT } from './moment.js';
 import { type Result } from './results.js';
-import { type Hold, type KeyState, type LastRelease, NO_LANES, type ResourceState, settleOutcome } from './state.js';
+import {
+  type Hold,
+  type KeyState,
+  type LastRelease,
+  NO_LANES,
+  type ResourceState,
+  settleOutcome,
+} from './state.js';
 import { type LockEvent } from './events.js';
 
 /**
