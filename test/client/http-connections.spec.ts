@@ -72,6 +72,37 @@ describe.each(Object.entries(ENDS))('a connection that %s', (_, end) => {
   });
 });
 
+describe('a request that is given up', () => {
+  /** More than a peer that does not read takes in, and less than the system takes from the client at once. */
+  const LONG = { method: 'POST', body: 'x'.repeat(300_000) };
+
+  it('does not arrive any more, as far as it has not yet', async () => {
+    const server = await rawServer(() => {});
+    let begun = false;
+    server.onConnection = ({ socket }) =>
+      socket.once('data', () => {
+        begun = true;
+        socket.pause();
+      });
+    const asked = ask(poolOf(server), '/', LONG);
+    await until(() => begun);
+    await settled();
+    asked.abandon();
+    const [peer] = server.peers;
+    peer!.socket.resume();
+    await until(() => peer!.isEnded || peer!.isClosed);
+    expect(server.requests).toEqual([]);
+  });
+
+  it('leaves a stream that has been answered without breaking it', async () => {
+    const server = await rawServer((_, peer) => peer.say('HTTP/1.1 200 OK\r\n\r\ndata: 1\n\n'));
+    const asked = ask(poolOf(server));
+    await until(() => asked.head !== undefined);
+    asked.abandon();
+    await until(() => server.peers[0]!.isEnded);
+  });
+});
+
 describe('a connection on which nothing was asked', () => {
   it.each(['x', 'HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\n\r\n'])(
     'and something is said is closed: %j',

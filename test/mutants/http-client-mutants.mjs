@@ -201,6 +201,18 @@ const connections = [
     replace: '',
     tests: ['test/client/http-pool.spec.ts'],
   },
+  {
+    name: 'a request that is given up does not arrive any more',
+    file: CONNECTION,
+    find: '!(this.socket instanceof TLSSocket)',
+    replace: 'false',
+  },
+  {
+    name: 'a stream that has been answered is not broken',
+    file: CONNECTION,
+    find: 'this.isOpen && !this.reader?.head &&',
+    replace: 'this.isOpen &&',
+  },
 ];
 
 const pools = [

@@ -1,5 +1,5 @@
 import { connect, isIP, type Socket } from 'node:net';
-import { connect as connectSecurely } from 'node:tls';
+import { connect as connectSecurely, TLSSocket } from 'node:tls';
 import { type CancelTimer, type Clock } from '../clock.js';
 import { type AnswerListener, AnswerReader } from './answer-reader.js';
 
@@ -75,10 +75,14 @@ export class HttpConnection {
     else this.first = { request, encoding };
   }
 
-  /** Whoever asked wants no answer any more. What has been asked since by others is none of its business. */
+  /**
+   * Whoever asked wants no answer any more. What has been asked since by others is none of its business. What has not arrived yet is
+   * not to arrive any more: after a mere close the system goes on delivering it.
+   */
   abandon(listener: AnswerListener): void {
     if (this.listener !== listener) return;
     this.listener = undefined;
+    if (this.isOpen && !this.reader?.head && !(this.socket instanceof TLSSocket)) this.socket.resetAndDestroy();
     this.destroy();
   }
 
