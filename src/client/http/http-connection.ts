@@ -82,7 +82,8 @@ export class HttpConnection {
   abandon(listener: AnswerListener): void {
     if (this.listener !== listener) return;
     this.listener = undefined;
-    if (this.isOpen && !this.reader?.head && !(this.socket instanceof TLSSocket)) this.socket.resetAndDestroy();
+    if (this.isOpen && !this.reader?.head && !(this.socket instanceof TLSSocket))
+      this.socket.resetAndDestroy();
     this.destroy();
   }
 
