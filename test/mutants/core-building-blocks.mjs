@@ -93,13 +93,13 @@ const settle = [
   },
   {
     name: 'the token of the last release is settled',
-    find: 'token: settleRevision(key.lastRelease.token, revision),',
-    replace: '',
+    find: 'token: settleRevision(release.token, revision),',
+    replace: 'token: release.token,',
   },
   {
     name: 'the moment of the last release is settled',
-    find: 'moment: settleMoment(key.lastRelease.moment, revision),',
-    replace: '',
+    find: 'moment: settleMoment(release.moment, revision),',
+    replace: 'moment: release.moment,',
   },
   {
     name: 'the ticket of a hold is settled',
