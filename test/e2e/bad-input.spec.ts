@@ -25,12 +25,19 @@ beforeAll(async () => {
 }, 30_000);
 afterAll(() => server.stop());
 
+interface Refusal {
+  readonly code?: string;
+  readonly message?: string;
+  readonly fields?: Readonly<Record<string, readonly string[]>>;
+}
+
 /** Sends it and gives what is wrong with the answer, or with what it did. */
 async function complaint({ name, request, status, code, names = '' }: BadCase): Promise<string | undefined> {
   const answer = await server.send(request);
-  const body = JSON.parse(answer.text) as { code?: string; message?: string };
+  const body = JSON.parse(answer.text) as Refusal;
   const good = answer.status === status && body.code === code && body.message?.includes(names);
-  if (good && answer.commits === 0) return undefined;
+  const inOneSentence = Object.values(body.fields ?? {}).every((messages) => messages.length === 1);
+  if (good && inOneSentence && answer.commits === 0) return undefined;
   return `${name}: ${answer.status} ${answer.text}, ${answer.commits} commits`;
 }
 

@@ -44,6 +44,21 @@ export function IsLeaseMs(): PropertyDecorator {
   return IsWhole(0, MAX_LEASE_MS);
 }
 
+/** Any text, its length counted as that of names. */
+export function IsText(minLength: number, maxLength: number): PropertyDecorator {
+  const length = minLength === 0 ? `at most ${maxLength}` : `${minLength} to ${maxLength}`;
+  const message = `$property must be a string of ${length} characters`;
+  return ValidateBy({
+    name: 'isText',
+    constraints: [minLength, maxLength],
+    validator: {
+      validate: (value: unknown) =>
+        typeof value === 'string' && value.length >= minLength && value.length <= maxLength,
+      defaultMessage: () => message,
+    },
+  });
+}
+
 /** Control characters, and halves of surrogate pairs (`\p{Cs}` matches no whole ones). Both break keys and logs. */
 const UNCLEAN = /[\p{Cc}\p{Cs}]/u;
 
@@ -78,7 +93,7 @@ function IsWord(pattern: RegExp): PropertyDecorator {
   });
 }
 
-function IsWhole(min: number, max: number): PropertyDecorator {
+export function IsWhole(min: number, max: number): PropertyDecorator {
   const message = `$property must be a whole number from ${min} to ${max}`;
   return ValidateBy({
     name: 'isWhole',

@@ -1,6 +1,6 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
-import { IsBoolean, IsIn, IsOptional, IsString, MaxLength } from 'class-validator';
-import { IsLeaseMs, IsSubtype, IsWaitMs } from '../../common/validation/decorators.js';
+import { IsBoolean, IsIn, IsOptional } from 'class-validator';
+import { IsLeaseMs, IsSubtype, IsText, IsWaitMs } from '../../common/validation/decorators.js';
 import { MAX_TICKET_LENGTH } from '../../core/limits.js';
 import { AskerDto } from './key.dto.js';
 
@@ -31,8 +31,7 @@ export class LockRequestDto extends AskerDto {
 
   @ApiPropertyOptional({ description: 'Of an earlier queued answer: a success since then is told.' })
   @IsOptional()
-  @IsString()
-  @MaxLength(MAX_TICKET_LENGTH)
+  @IsText(0, MAX_TICKET_LENGTH)
   readonly ticket?: string;
 
   @ApiPropertyOptional({

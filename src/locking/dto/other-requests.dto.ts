@@ -1,17 +1,13 @@
 import { ApiProperty, ApiPropertyOptional, getSchemaPath } from '@nestjs/swagger';
+import { ArrayMaxSize, ArrayMinSize, IsArray, IsOptional } from 'class-validator';
 import {
-  ArrayMaxSize,
-  ArrayMinSize,
-  IsArray,
-  IsInt,
-  IsOptional,
-  IsString,
-  Length,
-  Max,
-  MaxLength,
-  Min,
-} from 'class-validator';
-import { IsNodeId, IsOperationType, IsSessionId, IsToken } from '../../common/validation/decorators.js';
+  IsNodeId,
+  IsOperationType,
+  IsSessionId,
+  IsText,
+  IsToken,
+  IsWhole,
+} from '../../common/validation/decorators.js';
 import { MAX_TICKET_LENGTH } from '../../core/limits.js';
 import { AskerDto, KeyDto } from './key.dto.js';
 import { LockRequestDto } from './lock-request.dto.js';
@@ -26,8 +22,7 @@ const MAX_PAGE = 1000;
 export class CancelRequestDto extends AskerDto {
   @ApiPropertyOptional({ description: 'Only the wait with this ticket.' })
   @IsOptional()
-  @IsString()
-  @MaxLength(MAX_TICKET_LENGTH)
+  @IsText(0, MAX_TICKET_LENGTH)
   readonly ticket?: string;
 }
 
@@ -46,10 +41,11 @@ export class StatusRequestDto extends KeyDto {
     description: 'Of an earlier queued answer: only what is newer counts as completed.',
   })
   @IsOptional()
-  @IsString()
-  @MaxLength(MAX_TICKET_LENGTH)
+  @IsText(0, MAX_TICKET_LENGTH)
   readonly ticket?: string;
 }
+
+const REQUESTS = { message: `$property must be a list of 1 to ${MAX_BATCH} requests` };
 
 export class BatchRequestDto {
   @ApiProperty({
@@ -59,9 +55,9 @@ export class BatchRequestDto {
     maxItems: MAX_BATCH,
     description: 'Each as it would be sent alone to /lock or /unlock, without `wait_ms`.',
   })
-  @IsArray()
-  @ArrayMinSize(1)
-  @ArrayMaxSize(MAX_BATCH)
+  @IsArray(REQUESTS)
+  @ArrayMinSize(1, REQUESTS)
+  @ArrayMaxSize(MAX_BATCH, REQUESTS)
   readonly requests!: unknown[];
 }
 
@@ -69,8 +65,7 @@ export class ForceReleaseDto extends KeyDto {
   @ApiProperty({
     description: 'Why; it is told to the holder that loses it and to whoever follows /events, and logged.',
   })
-  @IsString()
-  @Length(1, 1000)
+  @IsText(1, 1000)
   readonly reason!: string;
 
   @ApiPropertyOptional({ description: 'Only the hold with this token.' })
@@ -87,8 +82,7 @@ export class ListLocksDto {
 
   @ApiPropertyOptional({ description: 'Only resources whose id begins like this.' })
   @IsOptional()
-  @IsString()
-  @MaxLength(512)
+  @IsText(0, 512)
   readonly resource_id?: string;
 
   @ApiPropertyOptional({ description: 'Only keys that this node holds or waits for.' })
@@ -98,14 +92,11 @@ export class ListLocksDto {
 
   @ApiPropertyOptional({ minimum: 1, maximum: MAX_PAGE, default: 100, description: 'Resources in a page.' })
   @IsOptional()
-  @IsInt()
-  @Min(1)
-  @Max(MAX_PAGE)
+  @IsWhole(1, MAX_PAGE)
   readonly limit?: number;
 
   @ApiPropertyOptional({ description: '`next` of the page before.' })
   @IsOptional()
-  @IsString()
-  @MaxLength(600)
+  @IsText(0, 600)
   readonly after?: string;
 }

@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { IsBoolean, IsInt, IsOptional, Max, Min } from 'class-validator';
-import { IsNodeId, IsSessionId } from '../../common/validation/decorators.js';
+import { IsBoolean, IsOptional } from 'class-validator';
+import { IsNodeId, IsSessionId, IsWhole } from '../../common/validation/decorators.js';
 
 /** Shorter ones would expire between two renewals over a slow network. */
 const MIN_TTL_MS = 100;
@@ -15,9 +15,7 @@ export class CreateSessionDto {
 
   @ApiPropertyOptional({ description: 'Ends unless renewed within this time. Default: SESSION_TTL_MS.' })
   @IsOptional()
-  @IsInt()
-  @Min(MIN_TTL_MS)
-  @Max(MAX_TTL_MS)
+  @IsWhole(MIN_TTL_MS, MAX_TTL_MS)
   readonly ttl_ms?: number;
 }
 
