@@ -82,7 +82,7 @@ function inUse(directory: string): StoreError {
   return new StoreError(
     'STORE_IN_USE',
     'open',
-    `Another process serves the state in ${directory}. Stop it first, or choose another directory.`,
+    `Another process serves the state in ${directory}. Stop it first, or choose another directory with STORE_URL=file:DIR.`,
   );
 }
 
