@@ -10,6 +10,11 @@ const TIMEOUT_MS = 1000;
 /** A lock asks the engine a few times before it gives up. */
 const BOUND_MS = 5 * TIMEOUT_MS;
 
+const NOT_ACKNOWLEDGED = {
+  code: 'STORE_UNAVAILABLE',
+  message: expect.stringContaining('Only 0 of 1 replicas have acknowledged'),
+};
+
 async function redisPort(): Promise<number> {
   const redis = await RedisServer.start();
   onTestFinished(() => redis.destroy());
@@ -44,6 +49,41 @@ describe('The server, when its engine is away', () => {
       await said(/went back: .* and 3 resources/);
       expect(server.output.match(/not seen any more: Redis/g)).toHaveLength(1);
       expect(server.output.match(/are seen again after \d/g)).toHaveLength(1);
+    },
+    START_TIMEOUT_MS + 60_000,
+  );
+
+  it(
+    'grants and releases nothing with wait=1 that no replica has, however often it is asked, and goes on by itself',
+    async () => {
+      const redis = await RedisServer.start(['--repl-diskless-sync-delay', '0']);
+      onTestFinished(() => redis.destroy());
+      const replica = await RedisServer.start(['--replicaof', '127.0.0.1', `${redis.port}`]);
+      onTestFinished(() => replica.destroy());
+      await eventually(async () =>
+        expect(String(await redis.command('INFO', 'replication'))).toContain('state=online'),
+      );
+      const server = await ServerProcess.start({ STORE_URL: `${redis.url}?wait=1&wait_timeout_ms=200` });
+      onTestFinished(() => server.remove());
+      const held = { type: 'pull', resource_id: 'held', node_id: 'n1' };
+      const wanted = { ...held, resource_id: 'wanted' };
+      expect((await server.post('/lock', held)).body).toMatchObject({ acquired: true });
+      replica.signal('SIGSTOP');
+      for (let n = 0; n < 2; n++) {
+        expect(await server.post('/lock', wanted)).toMatchObject({ status: 503, body: NOT_ACKNOWLEDGED });
+        expect(await server.post('/unlock', { ...held, success: true })).toMatchObject({
+          status: 503,
+          body: NOT_ACKNOWLEDGED,
+        });
+      }
+      replica.signal('SIGCONT');
+      await eventually(async () =>
+        expect((await server.post('/lock', wanted)).body).toMatchObject({ acquired: true }),
+      );
+      expect(await server.post('/unlock', { ...held, success: true })).toMatchObject({
+        status: 200,
+        body: { released: true },
+      });
     },
     START_TIMEOUT_MS + 60_000,
   );

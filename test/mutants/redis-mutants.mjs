@@ -13,6 +13,20 @@ const REST_SPEC = 'src/stores/redis/reader-rest.spec.ts';
 /** What Redis is told, and what its answer says. */
 const commits = [
   {
+    name: 'what was read counts once the replicas have it',
+    file: 'src/stores/redis/redis-state-store.ts',
+    find: 'if (wait === 0) return read;',
+    replace: 'if (wait >= 0) return read;',
+    tests: ['test/stores/redis/redis-state.spec.ts', 'test/e2e/http-engine-down.spec.ts'],
+  },
+  {
+    name: 'replicas are waited for with something written',
+    file: 'src/stores/redis/redis-state-store.ts',
+    find: "redis.hset(head, 'read', ''),",
+    replace: 'undefined,',
+    tests: ['test/stores/redis/redis-state.spec.ts'],
+  },
+  {
     name: 'a key that is expected at a revision is at that one',
     file: SCRIPT,
     find: 'else holds = item and find(item, expected, 1, true) == 1 end',

@@ -3,6 +3,7 @@ import { CommitCall, type CommitTerms } from './commit-call.js';
 import { type AskedCommit, type OwnEntry } from './partition-commits.js';
 import { isRefusal, wasNeverSent } from './redis-faults.js';
 import { type RedisPartition } from './redis-partition.js';
+import { missingReplicas, replyTo } from './redis-replicas.js';
 import { COMMIT_SHA } from './redis-scripts.js';
 import { WireCommand } from './wire-command.js';
 
@@ -19,8 +20,6 @@ export interface RefusedCommits {
   readonly reason: Error;
   readonly commits: readonly AskedCommit[];
 }
-
-type Reply = { readonly error: Error } | { readonly result: unknown };
 
 /** Commits for one primary, sent together: a few runs of the script, then one wait for replicas. */
 export class CommitBatch {
@@ -51,7 +50,9 @@ export class CommitBatch {
     const { wait, waitTimeoutMs } = this.terms;
     const replies = this.calls.map((call) => replyTo(this.run(call)));
     const missing =
-      wait > 0 ? missingReplicas(await replyTo(this.redis.wait(wait, waitTimeoutMs)), wait) : undefined;
+      wait > 0
+        ? missingReplicas(await replyTo(this.redis.wait(wait, waitTimeoutMs)), wait, 'the commit')
+        : undefined;
     const refused: RefusedCommits[] = [];
     for (let n = 0; n < replies.length; n++) {
       const call = this.calls[n]!;
@@ -68,18 +69,4 @@ export class CommitBatch {
     const command = new WireCommand('evalsha', [COMMIT_SHA, ...call.scriptArguments(this.terms)]);
     return this.redis.sendCommand(command) as Promise<unknown>;
   }
-}
-
-function replyTo(asked: Promise<unknown>): Promise<Reply> {
-  return asked.then(
-    (result) => ({ result }),
-    (error: Error) => ({ error }),
-  );
-}
-
-/** The primary has the commit; whether it outlives the primary is what is not known. */
-function missingReplicas(reply: Reply, wanted: number): Error | undefined {
-  if ('error' in reply) return reply.error;
-  if (Number(reply.result) >= wanted) return undefined;
-  return new Error(`Only ${Number(reply.result)} of ${wanted} replicas have acknowledged the commit.`);
 }

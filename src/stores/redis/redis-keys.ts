@@ -2,7 +2,10 @@ import { badUrl } from '../engine-url.js';
 
 /** The keys of one partition. They share a hash tag, so that a Cluster keeps them in one slot and a script sees them all. */
 export interface PartitionKeys {
-  /** Hash: `format`, `partitions`, `revision` (of the last commit), and what `commit.lua` needs to cut the feed. */
+  /**
+   * Hash: `format`, `partitions`, `revision` (of the last commit), and what `commit.lua` needs to cut the feed. `read` means nothing: it is
+   * written so that replicas can be waited for.
+   */
   readonly head: string;
   /** Hash: key → `<revision> <value>`. */
   readonly items: string;

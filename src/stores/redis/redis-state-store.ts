@@ -1,3 +1,4 @@
+import { type Redis } from 'ioredis';
 import { decodeExact, encodeExact, exactText } from '../exact-utf8.js';
 import { assertCommittable } from '../limits.js';
 import {
@@ -20,6 +21,7 @@ import { RedisNodes } from './redis-nodes.js';
 import { type RedisPartition } from './redis-partition.js';
 import { OPEN_SCRIPT, PAGE_SCRIPT } from './redis-scripts.js';
 import { assertUsableServer } from './redis-server-check.js';
+import { missingReplicas, replyTo } from './redis-replicas.js';
 import { type RedisSettings } from './redis-settings.js';
 import { RedisWatch } from './redis-watch.js';
 
@@ -92,12 +94,29 @@ export class RedisStateStore implements StateStore {
   }
 
   async get(partition: number, keys: readonly string[]): Promise<(Item | undefined)[]> {
-    const { items } = this.serving('get', partition).keys;
+    const { items, head } = this.serving('get', partition).keys;
     if (keys.length === 0) return [];
     const found = await this.nodes.ask(partition, 'get', (redis) =>
-      redis.hmgetBuffer(items, ...keys.map(exactText)),
+      this.replicated(redis, head, redis.hmgetBuffer(items, ...keys.map(exactText))),
     );
     return keys.map((key, index) => (found[index] ? itemOf(key, found[index]) : undefined));
+  }
+
+  /**
+   * What was read, once as many replicas have it as a commit has to wait for: a commit that was reported as unknown is read to learn
+   * whether it counts. Redis waits for what the asking connection has written, so that something is.
+   */
+  private async replicated<T>(redis: Redis, head: string, read: Promise<T>): Promise<T> {
+    const { wait, waitTimeoutMs } = this.settings;
+    if (wait === 0) return read;
+    const [found, , reply] = await Promise.all([
+      read,
+      redis.hset(head, 'read', ''),
+      replyTo(redis.wait(wait, waitTimeoutMs)),
+    ]);
+    const missing = missingReplicas(reply, wait, 'what was read');
+    if (missing) throw unavailable('get', missing.message, missing);
+    return found;
   }
 
   commit(partition: number, writes: readonly Write[]): Promise<CommitOutcome> {

@@ -95,7 +95,7 @@ describe('RedisStateStore, what it finds in Redis', () => {
 });
 
 describe('RedisStateStore with replicas', () => {
-  it('says committed once as many replicas as asked for have it, else unknown', async () => {
+  it('says committed, and what is there, once as many replicas as asked for have it', async () => {
     const redis = await startRedis('--repl-diskless-sync-delay', '0');
     const replica = await startRedis('--replicaof', '127.0.0.1', `${redis.port}`);
     await eventually(async () =>
@@ -114,8 +114,15 @@ describe('RedisStateStore with replicas', () => {
     ]);
     expect(await outcomes[0]).toMatchObject({ status: 'unknown', cause: expect.any(Error) });
     expect(await outcomes[1]).toEqual({ status: 'conflict' });
+    const reader = await openRedis(`redis://127.0.0.1:${redis.port}?wait=1&wait_timeout_ms=300`);
+    for (const each of [store, reader]) {
+      await expect(getOne(each, 'a')).rejects.toMatchObject({
+        code: 'STORE_UNAVAILABLE',
+        message: expect.stringContaining('Only 0 of 1 replicas have acknowledged what was read.'),
+      });
+    }
     replica.signal('SIGCONT');
-    expect((await getOne(store, 'a'))?.value).toBe('two');
+    await eventually(async () => expect((await getOne(store, 'a'))?.value).toBe('two'));
   });
 
   it('does not write to a replica', async () => {
