@@ -20,13 +20,6 @@ const commits = [
     tests: ['test/stores/redis/redis-state.spec.ts', 'test/e2e/http-engine-down.spec.ts'],
   },
   {
-    name: 'replicas are waited for with something written',
-    file: 'src/stores/redis/redis-state-store.ts',
-    find: "redis.hset(head, 'read', ''),",
-    replace: 'undefined,',
-    tests: ['test/stores/redis/redis-state.spec.ts'],
-  },
-  {
     name: 'a key that is expected at a revision is at that one',
     file: SCRIPT,
     find: 'else holds = item and find(item, expected, 1, true) == 1 end',

@@ -104,7 +104,7 @@ export class RedisStateStore implements StateStore {
 
   /**
    * What was read, once as many replicas have it as a commit has to wait for: a commit that was reported as unknown is read to learn
-   * whether it counts. Redis waits for what the asking connection has written, so that something is.
+   * whether it counts. Redis promises to wait only for what the asking connection has written, so that something is.
    */
   private async replicated<T>(redis: Redis, head: string, read: Promise<T>): Promise<T> {
     const { wait, waitTimeoutMs } = this.settings;
