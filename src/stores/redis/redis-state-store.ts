@@ -102,23 +102,6 @@ export class RedisStateStore implements StateStore {
     return keys.map((key, index) => (found[index] ? itemOf(key, found[index]) : undefined));
   }
 
-  /**
-   * What was read, once as many replicas have it as a commit has to wait for: a commit that was reported as unknown is read to learn
-   * whether it counts. Redis promises to wait only for what the asking connection has written, so that something is.
-   */
-  private async replicated<T>(redis: Redis, head: string, read: Promise<T>): Promise<T> {
-    const { wait, waitTimeoutMs } = this.settings;
-    if (wait === 0) return read;
-    const [found, , reply] = await Promise.all([
-      read,
-      redis.hset(head, 'read', ''),
-      replyTo(redis.wait(wait, waitTimeoutMs)),
-    ]);
-    const missing = missingReplicas(reply, wait, 'what was read');
-    if (missing) throw unavailable('get', missing.message, missing);
-    return found;
-  }
-
   commit(partition: number, writes: readonly Write[]): Promise<CommitOutcome> {
     return this.commitMany([{ partition, writes }])[0]!;
   }
@@ -151,6 +134,23 @@ export class RedisStateStore implements StateStore {
     const reader = this.readerFor(state);
     reader.add(watch);
     return () => reader.remove(watch);
+  }
+
+  /**
+   * What was read, once as many replicas have it as a commit has to wait for: a commit that was reported as unknown is read to learn
+   * whether it counts. Redis promises to wait only for what the asking connection has written, so that something is.
+   */
+  private async replicated<T>(redis: Redis, head: string, read: Promise<T>): Promise<T> {
+    const { wait, waitTimeoutMs } = this.settings;
+    if (wait === 0) return read;
+    const [found, , reply] = await Promise.all([
+      read,
+      redis.hset(head, 'read', ''),
+      replyTo(redis.wait(wait, waitTimeoutMs)),
+    ]);
+    const missing = missingReplicas(reply, wait, 'what was read');
+    if (missing) throw unavailable('get', missing.message, missing);
+    return found;
   }
 
   private readerFor({ number, keys }: RedisPartition): RedisFeedReader {
