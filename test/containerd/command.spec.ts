@@ -100,7 +100,7 @@ describe('holdfast containerd-plugin', () => {
   });
 
   it('serves although the server answers nothing, and says so', async () => {
-    const silent = createServer().listen(0, '127.0.0.1');
+    const silent = createServer((socket) => socket.on('error', () => {})).listen(0, '127.0.0.1');
     onTestFinished(() => void silent.close());
     await once(silent, 'listening');
     const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
