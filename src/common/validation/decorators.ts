@@ -47,15 +47,14 @@ export function IsLeaseMs(): PropertyDecorator {
 /** Any text, its length counted as that of names. */
 export function IsText(minLength: number, maxLength: number): PropertyDecorator {
   const length = minLength === 0 ? `at most ${maxLength}` : `${minLength} to ${maxLength}`;
-  const message = `$property must be a string of ${length} characters`;
-  return ValidateBy({
-    name: 'isText',
-    constraints: [minLength, maxLength],
-    validator: {
-      validate: (value: unknown) =>
-        typeof value === 'string' && value.length >= minLength && value.length <= maxLength,
-      defaultMessage: () => message,
-    },
+  return MustBe(`a string of ${length} characters`, 'isText', [minLength, maxLength], (value) => {
+    return typeof value === 'string' && value.length >= minLength && value.length <= maxLength;
+  });
+}
+
+export function IsWhole(min: number, max: number): PropertyDecorator {
+  return MustBe(`a whole number from ${min} to ${max}`, 'isWhole', [min, max], (value) => {
+    return Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
   });
 }
 
@@ -67,41 +66,25 @@ const UNCLEAN = /[\p{Cc}\p{Cs}]/u;
  * limits on keys are. class-validator's `Length` counts otherwise: any number of variation selectors is free.
  */
 function IsName(maxLength: number): PropertyDecorator {
-  const message = `$property must be a string of 1 to ${maxLength} characters, none of them a control character`;
-  return ValidateBy({
-    name: 'isName',
-    constraints: [maxLength],
-    validator: {
-      validate: (value: unknown) =>
-        typeof value === 'string' && value.length > 0 && value.length <= maxLength && !UNCLEAN.test(value),
-      defaultMessage: () => message,
-    },
+  const what = `a string of 1 to ${maxLength} characters, none of them a control character`;
+  return MustBe(what, 'isName', [maxLength], (value) => {
+    return typeof value === 'string' && value.length > 0 && value.length <= maxLength && !UNCLEAN.test(value);
   });
 }
 
 /** In place of `IsString` and `Matches`, the latter of which makes an object of every match. */
 function IsWord(pattern: RegExp): PropertyDecorator {
-  const message =
-    '$property must be 1 to 64 letters, digits, dots, underscores or dashes, the first a letter or digit';
-  return ValidateBy({
-    name: 'isWord',
-    constraints: [pattern],
-    validator: {
-      validate: (value: unknown) => typeof value === 'string' && pattern.test(value),
-      defaultMessage: () => message,
-    },
-  });
+  const what = '1 to 64 letters, digits, dots, underscores or dashes, the first a letter or digit';
+  return MustBe(what, 'isWord', [pattern], (value) => typeof value === 'string' && pattern.test(value));
 }
 
-export function IsWhole(min: number, max: number): PropertyDecorator {
-  const message = `$property must be a whole number from ${min} to ${max}`;
-  return ValidateBy({
-    name: 'isWhole',
-    constraints: [min, max],
-    validator: {
-      validate: (value: unknown) =>
-        Number.isInteger(value) && (value as number) >= min && (value as number) <= max,
-      defaultMessage: () => message,
-    },
-  });
+/** All that a property may be in one sentence, whatever is wrong with it. */
+function MustBe(
+  what: string,
+  name: string,
+  constraints: unknown[],
+  validate: (value: unknown) => boolean,
+): PropertyDecorator {
+  const validator = { validate, defaultMessage: () => `$property must be ${what}` };
+  return ValidateBy({ name, constraints, validator });
 }

@@ -1,8 +1,8 @@
 import { Command } from 'ioredis';
 
 /**
- * A command that is written out here. ioredis is made for a few arguments: of the hundreds of a batch of commits it makes three lists
- * and looks at each of them four times.
+ * A command that is written out here. ioredis is made for a few arguments: the hundreds of a batch of commits it copies twice, one by one,
+ * before it writes them.
  */
 export class WireCommand extends Command {
   private readonly wire: string | Buffer;
