@@ -10,7 +10,7 @@ import { eventually } from '../eventually.js';
 describe('RedisStateStore on a Cluster', () => {
   let cluster: RedisClusterServers;
   let prefixes = 0;
-  beforeAll(async () => (cluster = await RedisClusterServers.start(3, true)));
+  beforeAll(async () => (cluster = await RedisClusterServers.start(3, true)), 60_000);
   afterAll(() => cluster.destroy());
 
   async function open(prefix = `cluster${prefixes++}/`): Promise<RedisStateStore> {
