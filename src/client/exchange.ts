@@ -1,3 +1,4 @@
+import { type Kept } from './bag.js';
 import { type AnswerHead } from './http/answer-head.js';
 import { type AnswerListener } from './http/answer-reader.js';
 import { type Abandon } from './http/http-pool.js';
@@ -12,7 +13,8 @@ const NOTHING = Buffer.alloc(0);
  * One request and its answer, from sending to the last byte. It always ends with exactly one reply: what comes after a
  * timeout or an abort is not looked at.
  */
-export class Exchange implements AnswerListener {
+export class Exchange implements AnswerListener, Kept {
+  place = -1;
   /** Once it has been sent. */
   abandon: Abandon | undefined;
   /** Where it has come in one piece, as most do. */

@@ -2,7 +2,7 @@ import { type ClaimTimes } from './claim-times.js';
 import { type Clock, type CancelTimer } from './clock.js';
 import { HoldLostError, type SentRequest } from './errors.js';
 import { type Key } from './key.js';
-import { type Session } from './session.js';
+import { type Losable, type Session } from './session.js';
 
 /** The right to run one operation now. */
 export interface Hold extends Key {
@@ -18,7 +18,8 @@ export interface Hold extends Key {
 }
 
 /** A hold as this client keeps it. */
-export class HeldLock implements Hold {
+export class HeldLock implements Hold, Losable {
+  place = -1;
   private controller: AbortController | undefined;
   private loss: HoldLostError | undefined;
   private leaseUntilMs = Infinity;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { KeyTurns } from './key-turn.js';
+import { bytesLeftByEach } from '../../test/support/young-garbage.js';
+import { type KeyTurn, KeyTurns } from './key-turn.js';
 
 const never = new AbortController().signal;
 
@@ -31,6 +32,17 @@ describe('turns', () => {
     expect(await left).toBeUndefined();
     turns.leave(first);
     expect(await next).toBeDefined();
+  });
+
+  it('leave nothing behind that only a collection of everything would find', () => {
+    const turns = new KeyTurns();
+    const some: KeyTurn[] = [];
+    const left = bytesLeftByEach((n) => {
+      if (some.push(turns.take(`sha256:${n}`)!) > 16) turns.leave(some.shift()!);
+    });
+    expect(left).toBeLessThan(60);
+    expect([...turns.names()]).toHaveLength(16);
+    expect(turns.take(some[0]!.name)).toBeUndefined();
   });
 
   it('hear what was told since the question was sent, though before they listened', async () => {

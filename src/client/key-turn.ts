@@ -53,9 +53,13 @@ export class KeyTurn {
   }
 }
 
+/** So many that copying those that are left costs nothing, and so few that a table does not grow old: see `Bag`. */
+const LEFT_PER_TABLE = 1024;
+
 /** The turns of a client, one for each key. */
 export class KeyTurns {
-  private readonly turns = new Map<string, KeyTurn>();
+  private turns = new Map<string, KeyTurn>();
+  private left = 0;
   private readonly behind = new Map<string, ((turn: KeyTurn) => void)[]>();
 
   get(name: string): KeyTurn | undefined {
@@ -93,6 +97,7 @@ export class KeyTurns {
     const { name } = turn;
     if (this.turns.get(name) !== turn) return;
     this.turns.delete(name);
+    this.renewTable();
     const queue = this.behind.get(name);
     const next = queue?.shift();
     if (queue?.length === 0) this.behind.delete(name);
@@ -105,5 +110,11 @@ export class KeyTurns {
 
   names(): Iterable<string> {
     return this.turns.keys();
+  }
+
+  private renewTable(): void {
+    if (++this.left < Math.max(LEFT_PER_TABLE, this.turns.size)) return;
+    this.left = 0;
+    this.turns = new Map(this.turns);
   }
 }

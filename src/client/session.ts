@@ -1,7 +1,8 @@
+import { Bag, type Kept } from './bag.js';
 import { type Clock } from './clock.js';
 
 /** A hold, as far as its session knows it. */
-export interface Losable {
+export interface Losable extends Kept {
   lose(why: string): void;
 }
 
@@ -13,7 +14,7 @@ const SAFE_PART = 0.9;
 
 /** A session as this client knows it. What it holds is valid up to `validUntilMs` and not a moment longer. */
 export class Session {
-  readonly holds = new Set<Losable>();
+  readonly holds = new Bag<Losable>();
   validUntilMs = -Infinity;
   /** How long the server waits for a word about a lock that it has handed over. 0: not known. */
   claimWithinMs = 0;
@@ -46,7 +47,7 @@ export class Session {
   }
 
   loseHolds(why: string): void {
-    for (const hold of [...this.holds]) hold.lose(why);
+    for (const hold of this.holds) hold.lose(why);
   }
 }
 

@@ -1,3 +1,4 @@
+import { Bag } from './bag.js';
 import { type CancelTimer, type Clock } from './clock.js';
 import { Exchange } from './exchange.js';
 import { type AnswerListener } from './http/answer-reader.js';
@@ -44,8 +45,8 @@ interface Server {
 export class Transport implements Sender, StreamOpener {
   private readonly servers: readonly Server[];
   private current = 0;
-  /** In the order of their deadlines: all have the same time. One timer serves them all. */
-  private readonly underWay = new Set<Exchange>();
+  /** All have the same time, and one timer serves them all. */
+  private readonly underWay = new Bag<Exchange>();
   private timer: CancelTimer | undefined;
   private readonly now: () => number;
 
@@ -121,10 +122,12 @@ export class Transport implements Sender, StreamOpener {
   private look(): void {
     this.timer = undefined;
     const now = this.now();
+    let nextMs = Infinity;
     for (const exchange of this.underWay) {
-      if (exchange.dueAtMs > now) return this.arm(exchange.dueAtMs);
-      exchange.abort(timedOut(this.requestTimeoutMs));
+      if (exchange.dueAtMs > now) nextMs = Math.min(nextMs, exchange.dueAtMs);
+      else exchange.abort(timedOut(this.requestTimeoutMs));
     }
+    if (nextMs < Infinity && !this.timer) this.arm(nextMs);
   }
 }
 
