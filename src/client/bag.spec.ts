@@ -43,7 +43,7 @@ describe('a bag', () => {
     const bag = new Bag<{ n: number[]; place: number }>();
     const some: { n: number[]; place: number }[] = [];
     const left = bytesLeftByEach((turn) => {
-      const thing = { n: new Array<number>(16).fill(turn), place: -1 };
+      const thing = { n: Array.from({ length: 16 }, () => turn), place: -1 };
       bag.add(thing);
       if (some.push(thing) > 16) bag.delete(some.shift()!);
     });

@@ -65,7 +65,11 @@ it.each([
 ])('leaves nothing behind that only a collection of everything would find: %s', (_, number) => {
   const map = new KeyMap<number[]>();
   const left = bytesLeftByEach((n) => {
-    map.set('pull', `r${number(n)}`, new Array<number>(16).fill(n));
+    map.set(
+      'pull',
+      `r${number(n)}`,
+      Array.from({ length: 16 }, () => n),
+    );
     map.delete('pull', `r${number(n - 8)}`);
   });
   expect(left).toBeLessThan(60);

@@ -25,7 +25,7 @@ function attempt(commitId: string, revision: number): Attempt & { head: string }
     listings: 1,
     isDoubtful: false,
   };
-  return { ...made, head: head!, revision, isShown: false };
+  return { ...made, head: head!.toString(), revision, isShown: false };
 }
 
 describe('commits of this instance that the feed has not shown', () => {

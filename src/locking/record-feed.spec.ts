@@ -2,8 +2,18 @@ import { describe, expect, it } from 'vitest';
 import { FaultyStore } from '../../test/support/faulty-store.js';
 import { bench, deferred, Layer, longName } from '../../test/support/layer.js';
 import { plain } from '../../test/support/record-shelf.js';
-import { settled } from '../../test/support/simulated-clock.js';
-import { type Item, type Listing } from '../stores/state-store.interface.js';
+import { settled, SimulatedClock } from '../../test/support/simulated-clock.js';
+import { startManager } from '../../test/support/lock-managers.js';
+import { WrappedStore } from '../../test/support/wrapped-store.js';
+import { MemoryStateStore } from '../stores/memory/memory-state-store.js';
+import {
+  type Change,
+  type Cursor,
+  type Item,
+  type Listing,
+  type Unwatch,
+  type WatchObserver,
+} from '../stores/state-store.interface.js';
 import { StoreError } from '../stores/store.error.js';
 import { type Sight } from './lock-manager.js';
 import { headKey } from './records/item-keys.js';
@@ -20,6 +30,17 @@ async function itemsOf(pages: Listing['pages']): Promise<Item[]> {
   const items: Item[] = [];
   for await (const page of pages) items.push(...page);
   return items;
+}
+
+/** Of one process alone, and in words. */
+class PlainSpokenStore extends WrappedStore {
+  readonly exclusive = true;
+
+  override watch(partition: number, cursor: Cursor, observer: WatchObserver): Unwatch {
+    const inWords = (change: Change) => ({ ...change, value: change.value?.toString() });
+    const committed = (changes: readonly Change[]) => observer.committed(changes.map(inWords));
+    return super.watch(partition, cursor, { committed, compacted: () => observer.compacted() });
+  }
 }
 
 const crowd = (layer: Layer, count: number) =>
@@ -41,6 +62,21 @@ describe('RecordFeed', () => {
       'completed',
     ]);
     expect(second.events).toEqual(first.events);
+  });
+
+  it('knows its own commits again when a store shows in words what it was given', async () => {
+    const clock = new SimulatedClock();
+    const store = new PlainSpokenStore(new MemoryStateStore(clock));
+    await store.open();
+    const { manager, bus } = await startManager(store, clock);
+    const names: string[] = [];
+    bus.events$.subscribe((all) =>
+      names.push(...all.flatMap(({ events }) => events.map(({ name }) => name))),
+    );
+    const layer = new Layer(manager);
+    await layer.acquire('a');
+    await layer.succeed('a');
+    expect(names).toEqual(['granted', 'completed']);
   });
 
   it('brings a manager up to date without a command', async () => {

@@ -2,7 +2,13 @@ import { type Clock } from '../common/clock.interface.js';
 import { settleEvent } from '../core/settle.js';
 import { type Asker, type Chunk } from '../core/chunked-list.js';
 import { forEachChunk, type ResourceState } from '../core/state.js';
-import { type Change, type Item, type StateStore, type Unwatch } from '../stores/state-store.interface.js';
+import {
+  type Change,
+  type Item,
+  type StateStore,
+  type Text,
+  type Unwatch,
+} from '../stores/state-store.interface.js';
 import { StoreError } from '../stores/store.error.js';
 import { type ResourceEvents } from '../subscriptions/event-bus.js';
 import { FeedProgress } from './feed-progress.js';
@@ -202,10 +208,11 @@ export class RecordFeed {
       return undefined;
     }
     const inFlight = slot?.work && ownEvents(slot.work, change);
-    const landed = this.target.own.shown(change.value, change.revision);
+    const text = change.value.toString();
+    const landed = this.target.own.shown(text, change.revision);
     if (inFlight) return inFlight;
     if (slot && landed && slot.asOf >= change.revision) return eventsOf(slot, landed, change.revision);
-    const head = readable(resourceId, change.value, change.revision);
+    const head = readable(resourceId, text, change.revision);
     if (!head) return undefined;
     if (!slot || slot.asOf < change.revision) {
       this.adoptChange(shard, slot, resourceId, change, head, written);
@@ -239,10 +246,15 @@ export class RecordFeed {
 /** What is to be told of a commit that is still in flight here, if this is what it wrote. */
 function ownEvents({ slot, keeper, inFlight }: Work, change: Change): ResourceEvents | undefined {
   const { value, revision } = change;
-  const attempt = value === undefined ? undefined : inFlight.find(({ head }) => head === value);
+  const attempt = value === undefined ? undefined : inFlight.find(({ head }) => isSameText(head, value));
   if (!attempt) return undefined;
   keeper.adoptOwn(slot, attempt, revision);
   return eventsOf(slot, attempt, revision);
+}
+
+/** Most stores show what they were given. */
+function isSameText(head: Text | undefined, value: Text): boolean {
+  return head === value || head?.toString() === value.toString();
 }
 
 function eventsOf({ resourceId }: ResourceSlot, attempt: Attempt, revision: number): ResourceEvents {
@@ -273,7 +285,7 @@ function partsIn(changes: readonly Change[]): PartsByResource {
     const name = value === undefined || !isPart(key) ? undefined : parseItemKey(key);
     if (name?.part === undefined || value === undefined) continue;
     const parts = all.get(name.resourceId) ?? new Map<string, string>();
-    all.set(name.resourceId, parts.set(name.part, value));
+    all.set(name.resourceId, parts.set(name.part, value.toString()));
   }
   return all;
 }

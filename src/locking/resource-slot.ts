@@ -1,7 +1,7 @@
 import { type Command } from '../core/commands.js';
 import { type Result } from '../core/results.js';
 import { isIdle, keyOf, type ResourceState } from '../core/state.js';
-import { type Write } from '../stores/state-store.interface.js';
+import { type Text, type Write } from '../stores/state-store.interface.js';
 import { type Batch } from './batch.js';
 import { type Due } from './deadlines.js';
 import { type DeadlinePolicy, KeyClock } from './key-clock.js';
@@ -29,8 +29,8 @@ export interface Attempt {
   readonly partition: number;
   readonly writes: readonly Write[];
   readonly batch: Batch;
-  /** Text of the head; `undefined`: the record is deleted. */
-  readonly head: string | undefined;
+  /** `undefined`: the record is deleted. */
+  readonly head: Text | undefined;
   readonly spilled: readonly string[];
   /** What it was to be written over. */
   readonly baseRevision: number;
@@ -133,7 +133,7 @@ export class ResourceSlot implements Due {
     if (record.revision !== this.asOf || isIdle(record.state) || !isWholeInHead(record)) return;
     if (clocks.length > 1 || clocks.some((clock) => !clock.watchesOnlyAHold)) return;
     this.heldSinceMs = clocks[0]?.holdSinceMs ?? 0;
-    this.content = record.head;
+    this.content = record.head.toString();
   }
 
   get isResting(): boolean {

@@ -121,7 +121,7 @@ export class SessionTable implements OnModuleInit, BeforeApplicationShutdown {
     if (revision < (this.sessions.get(id)?.record?.revision ?? 0)) return this.lookAgain(id);
     if (value === undefined) return this.deleted(id);
     try {
-      this.take(this.records.decode({ key, revision, value }));
+      this.take(this.records.decode({ key, revision, value: value.toString() }));
     } catch (error) {
       this.unreadable ??= error;
     }

@@ -1,4 +1,4 @@
-import { MAX_KEY_BYTES, MAX_VALUE_BYTES, type Write } from './state-store.interface.js';
+import { MAX_KEY_BYTES, MAX_VALUE_BYTES, type Text, type Write } from './state-store.interface.js';
 import { StoreError } from './store.error.js';
 
 /** One UTF-16 unit never takes more than three bytes of UTF-8, so short strings need no counting. */
@@ -25,15 +25,17 @@ function assertDistinctKeys(writes: readonly Write[]): void {
   if (keys.size < writes.length) throw defect('A commit may write each key only once.');
 }
 
-function exceeds(text: string, maxBytes: number): boolean {
-  return text.length * MOST_BYTES_PER_UNIT > maxBytes && Buffer.byteLength(text) > maxBytes;
+function exceeds(text: Text, maxBytes: number): boolean {
+  return text.length * MOST_BYTES_PER_UNIT > maxBytes && bytesOf(text) > maxBytes;
 }
 
-function tooLong(what: 'key' | 'value', text: string, maxBytes: number, key: string): StoreError {
+function bytesOf(text: Text): number {
+  return Buffer.byteLength(text.toString());
+}
+
+function tooLong(what: 'key' | 'value', text: Text, maxBytes: number, key: string): StoreError {
   const name = JSON.stringify(key.length > 80 ? `${key.slice(0, 80)}…` : key);
-  return defect(
-    `The ${what} of ${name} takes ${Buffer.byteLength(text)} bytes; a ${what} may take ${maxBytes}.`,
-  );
+  return defect(`The ${what} of ${name} takes ${bytesOf(text)} bytes; a ${what} may take ${maxBytes}.`);
 }
 
 function defect(message: string): StoreError {

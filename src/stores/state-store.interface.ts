@@ -70,8 +70,18 @@ export interface Item {
 /** What the key must be at for the write to apply: this very revision, or not there at all. */
 export type Expectation = number | 'absent';
 
+/**
+ * A string, or what becomes one when it is wanted, always the same. An engine that keeps what it is given in memory need not want it before
+ * somebody reads it.
+ */
+export interface Text {
+  /** In UTF-16 units; of what is not a string yet, at the most. */
+  readonly length: number;
+  toString(): string;
+}
+
 export type Write = (
-  | { readonly key: string; readonly expect: Expectation; readonly put: string }
+  | { readonly key: string; readonly expect: Expectation; readonly put: Text }
   | { readonly key: string; readonly expect: number; readonly delete: true }
 ) &
   Marked;
@@ -103,7 +113,7 @@ export interface Change {
   readonly key: string;
   readonly revision: number;
   /** `undefined`: the key was deleted at this revision. */
-  readonly value: string | undefined;
+  readonly value: Text | undefined;
   /** As the write had it, if the store knows whose it was; a change that was read back from the engine has none. */
   readonly by?: object | undefined;
 }

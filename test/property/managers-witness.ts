@@ -49,12 +49,12 @@ export class Witness {
   }
 
   private note(changes: readonly Change[]): void {
-    const parts = new Map(changes.map(({ key, value }) => [parseItemKey(key)?.part, value]));
+    const parts = new Map(changes.map(({ key, value }) => [parseItemKey(key)?.part, value?.toString()]));
     for (const { key, value, revision } of changes) {
       const name = parseItemKey(key);
       if (!name || name.part !== undefined || value === undefined) continue;
       const { resourceId } = name;
-      const events = decodeHead(resourceId, value, revision).events((part) => parts.get(part)!);
+      const events = decodeHead(resourceId, value.toString(), revision).events((part) => parts.get(part)!);
       for (const event of events) this.seen.push({ resourceId, event });
     }
   }

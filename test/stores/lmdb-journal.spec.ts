@@ -19,7 +19,8 @@ import { Journal } from '../../src/stores/lmdb/journal.js';
 import { JournaledDatabase } from '../../src/stores/lmdb/journaled-database.js';
 import { LmdbDatabase } from '../../src/stores/lmdb/lmdb-database.js';
 import { LmdbStateStore } from '../../src/stores/lmdb/lmdb-state-store.js';
-import { type Change, type Item } from '../../src/stores/state-store.interface.js';
+import { type SavedChange } from '../../src/stores/lmdb/saved-change.js';
+import { type Item } from '../../src/stores/state-store.interface.js';
 import { SimulatedClock, settled } from '../support/simulated-clock.js';
 import { StoreProcess } from '../support/store-process.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
@@ -51,7 +52,7 @@ function revisionOf(outcome: unknown): number {
   return (outcome as { revision: number }).revision;
 }
 
-function changes(name: string, count: number, revision: number, value: string): Change[] {
+function changes(name: string, count: number, revision: number, value: string): SavedChange[] {
   return Array.from({ length: count }, (_, n) => ({ key: `${name} ${n}`, revision, value }));
 }
 
@@ -284,7 +285,7 @@ describe('closing', () => {
     });
   }
 
-  async function expectAfterReopening(expected: readonly Change[]): Promise<void> {
+  async function expectAfterReopening(expected: readonly SavedChange[]): Promise<void> {
     expect(journals()).toEqual([]);
     const lmdb = LmdbDatabase.open(directory, 2);
     expect(lmdb.record()).toEqual({ revision: 1003, journal: undefined });
@@ -369,7 +370,7 @@ describe('ownership', () => {
     const first = LmdbDatabase.open(directory, 1);
     first.takeOwnership({ revision: 1000, journal: 1 }, () => {});
     const second = LmdbDatabase.open(directory, 2);
-    function* changes(): Iterable<Change> {
+    function* changes(): Iterable<SavedChange> {
       for (let n = 0; n < 1000; n++) {
         if (n === 500) second.takeOwnership(undefined, () => {});
         yield { key: `${n}`, revision: 1001, value: '' };

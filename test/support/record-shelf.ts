@@ -101,7 +101,8 @@ export class RecordShelf {
     }
     for (const write of writes) {
       if ('delete' in write) this.items.delete(write.key);
-      else this.items.set(write.key, { key: write.key, revision: this.revision, value: write.put });
+      else
+        this.items.set(write.key, { key: write.key, revision: this.revision, value: write.put.toString() });
     }
   }
 

@@ -5,7 +5,7 @@ it('sees what a set leaves that is added to and taken from again and again', () 
   const set = new Set<object>();
   const some: object[] = [];
   const left = bytesLeftByEach((turn) => {
-    const thing = { much: new Array<number>(16).fill(turn) };
+    const thing = { much: Array.from({ length: 16 }, () => turn) };
     set.add(thing);
     if (some.push(thing) > 16) set.delete(some.shift()!);
   });

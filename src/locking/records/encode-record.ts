@@ -1,9 +1,11 @@
 import { type LockEvent } from '../../core/events.js';
 import { forEachChunk, isIdle, type ResourceState } from '../../core/state.js';
-import { MAX_VALUE_BYTES, type Write } from '../../stores/state-store.interface.js';
+import { MAX_VALUE_BYTES, type Text, type Write } from '../../stores/state-store.interface.js';
 import { chunkPart, EVENTS_PART, headKey, keyPart, partKey } from './item-keys.js';
+import { hasLists, mostUnits } from './head-units.js';
 import { JsonWriter } from './json-writer.js';
 import { writeKey } from './keys.js';
+import { LaterText } from './later-text.js';
 import { isOwnItem, type PartSink, REFERENCES, writeList } from './lists.js';
 import { FORMAT_VERSION, isWholeInHead, NO_PART_REVISIONS, spilledOf, type StoredRecord } from './record.js';
 import { writeEvent } from './write-entries.js';
@@ -11,13 +13,16 @@ import { writeEvent } from './write-entries.js';
 /** A head leaves room under what a store must take; beyond it the keys become items of their own. */
 const MAX_HEAD_BYTES = MAX_VALUE_BYTES - 16 * 1024;
 
+/** A head of so few units is under that for certain. */
+const SHORT_UNITS = MAX_HEAD_BYTES / 3;
+
 /** The events of a large combined commit would crowd the head. */
 const INLINE_EVENTS_BYTES = 8 * 1024;
 
 export interface EncodedRecord {
   readonly writes: readonly Write[];
-  /** Of the head, by which the change feed's copy is recognised; `undefined`: the record is deleted. */
-  readonly head: string | undefined;
+  /** By which the change feed's copy is recognised; `undefined`: the record is deleted. */
+  readonly head: Text | undefined;
   readonly spilled: readonly string[];
 }
 
@@ -61,7 +66,7 @@ export function encodeRecord(
 ): EncodedRecord {
   const sink = new Parts();
   const gone = isIdle(next) && events.length === 0;
-  const head = gone ? undefined : encodeHead(next, othersRead ? events : NO_EVENTS, commitId, sink);
+  const head = gone ? undefined : headOf(next, othersRead ? events : NO_EVENTS, commitId, sink);
   const parts = sink.all;
   const writes: Write[] = [];
   const headWrite = write(headKey(resourceId), base.revision, head, by);
@@ -80,9 +85,17 @@ export function encodeRecord(
 
 const NO_EVENTS: readonly LockEvent[] = [];
 
-function write(key: string, revision: number, text: string | undefined, by?: object): Write | undefined {
+function write(key: string, revision: number, text: Text | undefined, by?: object): Write | undefined {
   if (text !== undefined) return { key, expect: revision === 0 ? 'absent' : revision, put: text, by };
   return revision === 0 ? undefined : { key, expect: revision, delete: true, by };
+}
+
+/** A short head without lists and events is put into words when somebody wants it: a store in memory hardly ever does. */
+function headOf(state: ResourceState, events: readonly LockEvent[], commitId: string, parts: Parts): Text {
+  const units = events.length > 0 || hasLists(state) ? Infinity : mostUnits(state);
+  return units > SHORT_UNITS
+    ? encodeHead(state, events, commitId, parts)
+    : new LaterText(units, () => encodeHead(state, events, commitId, parts));
 }
 
 /** For one head at a time. */

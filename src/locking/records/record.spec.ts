@@ -2,18 +2,20 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Acquire, type Command } from '../../core/commands.js';
 import { settle } from '../../core/settle.js';
-import { MAX_ERROR_BYTES, MAX_TYPES_PER_RESOURCE } from '../../core/limits.js';
+import { MAX_ERROR_BYTES, MAX_LEASE_MS, MAX_TYPES_PER_RESOURCE } from '../../core/limits.js';
 import { cutToBytes } from '../../core/text.js';
-import { EMPTY_STATE, keyOf, NO_REFERENCES } from '../../core/state.js';
+import { EMPTY_STATE, keyOf, NO_REFERENCES, type ResourceState } from '../../core/state.js';
 import { MAX_VALUE_BYTES } from '../../stores/state-store.interface.js';
 import { plain, RecordShelf } from '../../../test/support/record-shelf.js';
 import { DEFAULT_POLICY } from '../../../test/support/default-policy.js';
 import { headKey } from './item-keys.js';
 import { encodeRecord } from './encode-record.js';
-import { decodeHead, NO_RECORD } from './record.js';
+import { decodeHead, NO_RECORD, recordOfHead } from './record.js';
 import { combine } from '../batch.js';
 
 const LONGEST_ERROR = cutToBytes('錯誤 "\\\u0001 😀 '.repeat(1000), MAX_ERROR_BYTES);
+
+const NOW_MS = 1_800_000_000_000;
 
 const LONG_NAME = '節點😀"'.repeat(64);
 
@@ -157,7 +159,8 @@ describe('a stored record', () => {
     const base = { state, head: '', revision: 1, spilled: [] };
     const { writes } = encodeRecord('layer', base, next, { commitId: 'id', events, othersRead: true });
     for (const write of writes) {
-      if ('put' in write) expect(Buffer.byteLength(write.put)).toBeLessThanOrEqual(MAX_VALUE_BYTES);
+      if ('put' in write)
+        expect(Buffer.byteLength(write.put.toString())).toBeLessThanOrEqual(MAX_VALUE_BYTES);
     }
   });
 
@@ -166,7 +169,7 @@ describe('a stored record', () => {
     expect(events).toHaveLength(1);
     const eventsRead = (othersRead: boolean) => {
       const { head } = encodeRecord('layer', NO_RECORD, state, { commitId: 'id', events, othersRead });
-      return decodeHead('layer', head!, 7).events(() => '');
+      return decodeHead('layer', head!.toString(), 7).events(() => '');
     };
     expect(eventsRead(true)).toHaveLength(1);
     expect(eventsRead(false)).toEqual([]);
@@ -212,5 +215,71 @@ describe('a long queue', () => {
     expect(parts(shelf)).toHaveLength(1);
     const unchanged = [...shelf.items].filter(([key, item]) => before.get(key) === item);
     expect(unchanged).toHaveLength(before.size - 2);
+  });
+});
+
+describe('a head', () => {
+  const units = fc.constantFrom('a', 'é', '"', '\\', '\u0001', '\ud800', '節', '😀');
+  const name = fc.array(units, { minLength: 1, maxLength: 256 }).map((parts) => parts.join('').slice(0, 256));
+  const run = fc.record({ nodeId: name, sessionId: fc.option(name, { nil: undefined }), ending: types });
+
+  function stateAfter(runs: readonly { nodeId: string; sessionId?: string | undefined; ending: string }[]) {
+    let state = EMPTY_STATE;
+    runs.forEach(({ nodeId, sessionId, ending }, i) => {
+      const type = `t${i}`;
+      const asker = { nodeId, sessionId };
+      const error = ending === 'delete' ? LONGEST_ERROR : 'boom';
+      const release = { kind: 'release', type, asker, success: ending === 'update', fatal: true } as const;
+      const commands: Command[] = [{ kind: 'acquire', type, asker, subtype: 'gold', leaseMs: MAX_LEASE_MS }];
+      if (ending !== 'pull')
+        commands.push(release.success ? { ...release, error: '', fatal: false } : { ...release, error });
+      for (const command of commands)
+        state = settle(combine(state, [command], NOW_MS, DEFAULT_POLICY).state, Number.MAX_SAFE_INTEGER - 1);
+    });
+    return state;
+  }
+
+  const headOf = (state: ResourceState) =>
+    encodeRecord('layer', NO_RECORD, state, { commitId: 'x'.repeat(22), events: [], othersRead: false });
+
+  it('of a record without lists is put into words when somebody wants it, always the same', () => {
+    fc.assert(
+      fc.property(fc.array(run, { minLength: 1, maxLength: 12 }), (runs) => {
+        const state = stateAfter(runs);
+        const { head, spilled } = headOf(state);
+        const text = head!.toString();
+        expect(text.length).toBeLessThanOrEqual(head!.length);
+        expect(head!.toString()).toBe(text);
+        if (spilled.length === 0) expect(plain(recordOfHead('layer', text, 9).state)).toEqual(plain(state));
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it.each([
+    ['many keys with short names', 12, 'a'],
+    ['names that are six times as long as JSON', 1, '\u0001'.repeat(256)],
+  ])('takes no more than it says it may, with %s', (_, count, nodeId) => {
+    for (const ending of ['pull', 'update', 'scan']) {
+      const { head } = headOf(stateAfter(Array.from({ length: count }, () => ({ nodeId, ending }))));
+      expect(typeof head).toBe('object');
+      expect(head!.toString().length).toBeLessThanOrEqual(head!.length);
+    }
+  });
+
+  it('is not put into words for one who holds a lock or has released it', () => {
+    for (const ending of ['pull', 'update', 'scan'])
+      expect(typeof headOf(stateAfter([{ nodeId: 'node', sessionId: 'session', ending }])).head).toBe(
+        'object',
+      );
+  });
+
+  it('is known word by word where it has lists, or may not fit', () => {
+    const { state } = combine(EMPTY_STATE, arrivals('scan', 2, 8), 0, DEFAULT_POLICY);
+    expect(typeof headOf(state).head).toBe('string');
+    const many = Array.from({ length: 60 }, () => ({ nodeId: 'node', ending: 'delete' }));
+    const { head, writes } = headOf(stateAfter(many));
+    expect(typeof head).toBe('string');
+    expect(writes.length).toBeGreaterThan(60);
   });
 });

@@ -1,5 +1,6 @@
 import { type LockEvent } from '../../core/events.js';
 import { EMPTY_STATE, forEachChunk, type ResourceState } from '../../core/state.js';
+import { type Text } from '../../stores/state-store.interface.js';
 import { StoreError } from '../../stores/store.error.js';
 import { readEvent, type StoredEvent, type StoredReference } from './entries.js';
 import { EVENTS_PART, keyPart } from './item-keys.js';
@@ -12,8 +13,8 @@ export const FORMAT_VERSION = 1;
 /** A resource as it is in the store: one head item and, when it is large, parts beside it. */
 export interface StoredRecord {
   readonly state: ResourceState;
-  /** Text of the head; empty when there is none. */
-  readonly head: string;
+  /** The head; empty when there is none. */
+  readonly head: Text;
   /** Of the head; 0 when there is none. */
   readonly revision: number;
   /** Parts other than chunks; written anew with every commit, so that their revision is the head's. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { MAX_KEY_BYTES, MAX_VALUE_BYTES, type Write } from '../state-store.interface.js';
+import { type Item, MAX_KEY_BYTES, MAX_VALUE_BYTES, type Write } from '../state-store.interface.js';
 import { StoreError } from '../store.error.js';
 import {
   type ContractTest,
@@ -21,6 +21,23 @@ export function commitContract(test: ContractTest): void {
 
   test('a key that was never written is not there', async (store) => {
     assert.equal(await getOne(store, 'nothing'), undefined);
+  });
+
+  test('what is written may become a string when it is wanted', async (store) => {
+    const revision = await committed(
+      store,
+      { key: 'a', expect: 'absent', put: { length: 8, toString: () => 'später ☃' } },
+      { key: 'b', expect: 'absent', put: { length: MAX_VALUE_BYTES, toString: () => 'shorter' } },
+    );
+    const items = [
+      { key: 'a', revision, value: 'später ☃' },
+      { key: 'b', revision, value: 'shorter' },
+    ];
+    assert.deepEqual(await store.get(PARTITION, ['a', 'b']), items);
+    const listed = (await listAll(store)).items;
+    assert.deepEqual(listed.toSorted(byKey), items);
+    const tooLong = { length: MAX_VALUE_BYTES + 1, toString: () => 'x'.repeat(MAX_VALUE_BYTES + 1) };
+    await assert.rejects(store.commit(PARTITION, [{ key: 'c', expect: 'absent', put: tooLong }]), StoreError);
   });
 
   test('get answers in the order asked, with gaps where there is nothing', async (store) => {
@@ -255,4 +272,8 @@ export function commitContract(test: ContractTest): void {
 
 function isStoreError(code: StoreError['code']): (error: unknown) => boolean {
   return (error) => error instanceof StoreError && error.code === code && error.message.length > 0;
+}
+
+function byKey(a: Item, b: Item): number {
+  return a.key < b.key ? -1 : 1;
 }

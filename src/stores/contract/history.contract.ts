@@ -140,7 +140,8 @@ class History {
 
   private apply(writes: readonly Write[], revision: number): void {
     for (const write of writes) {
-      if ('put' in write) this.model.set(write.key, { key: write.key, revision, value: write.put });
+      if ('put' in write)
+        this.model.set(write.key, { key: write.key, revision, value: write.put.toString() });
       else this.model.delete(write.key);
     }
   }
@@ -171,7 +172,7 @@ class History {
     if (this.newest > this.shown) await this.recorder.reaches(this.newest);
     for (const { key, revision, value } of this.recorder.changes) {
       if (value === undefined) this.watched.delete(key);
-      else this.watched.set(key, { key, revision, value });
+      else this.watched.set(key, { key, revision, value: value.toString() });
     }
   }
 

@@ -173,7 +173,7 @@ function revisions(recorder: Recorder): number[] {
 function applyChange(state: Map<string, Item>, { key, revision, value }: Change): void {
   if ((state.get(key)?.revision ?? 0) > revision) return;
   if (value === undefined) state.delete(key);
-  else state.set(key, { key, revision, value });
+  else state.set(key, { key, revision, value: value.toString() });
 }
 
 /** Keeps writing and deleting all its keys, and knows what must be there. */
@@ -202,7 +202,7 @@ class Writer {
       : put(key, old?.revision ?? 'absent', `after ${old?.revision}`);
     const revision = await committed(this.store, write);
     this.newest = Math.max(this.newest, revision);
-    if ('put' in write) this.state.set(key, { key, revision, value: write.put });
+    if ('put' in write) this.state.set(key, { key, revision, value: write.put.toString() });
     else this.state.delete(key);
   }
 }

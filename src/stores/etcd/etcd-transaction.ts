@@ -106,7 +106,7 @@ export class EtcdTransaction {
   private operationOf(write: Write): IRequestOp {
     const key = this.state.keys.of(write.key);
     if ('delete' in write) return { request_delete_range: { key } };
-    return { request_put: { key, value: encodeExact(write.put) } };
+    return { request_put: { key, value: encodeExact(write.put.toString()) } };
   }
 }
 

@@ -2,6 +2,7 @@ import { type ChangeFeed } from '../change-feed.js';
 import { type Change, type CommitOutcome, type Cursor, type Write } from '../state-store.interface.js';
 import { type StoreError } from '../store.error.js';
 import { Group } from './group.js';
+import { type SavedChange } from './saved-change.js';
 
 /** How the writing of a group ended. `failed`: certainly nothing is written. `unknown`: some day it may be. */
 export type GroupResult =
@@ -18,7 +19,7 @@ export interface GroupDatabase {
   /** Throws a `StoreError` if the database cannot be read. */
   storedRevision(key: string): number | undefined;
   /** Never rejects. `written` means on disk. */
-  write(changes: readonly Change[], revision: Cursor): Promise<GroupResult>;
+  write(changes: readonly SavedChange[], revision: Cursor): Promise<GroupResult>;
   /** What to tell callers whose commits did not get written. */
   refusal(result: NotWritten): StoreError;
 }

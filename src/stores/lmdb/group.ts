@@ -1,12 +1,13 @@
 import { changeOf } from '../change-of.js';
 import { type Change, type Cursor, type Expectation, type Write } from '../state-store.interface.js';
+import { type SavedChange } from './saved-change.js';
 
 /**
  * The commits that go to disk together. Each is judged against what is stored and what the
  * commits before it in the group make of it; of several writes to one key only the last goes to disk.
  */
 export class Group {
-  readonly changes = new Map<string, Change>();
+  readonly changes = new Map<string, SavedChange>();
   /** With which the last commit was asked for. */
   private call: object | undefined;
 
@@ -30,7 +31,7 @@ export class Group {
     return writes.map((write) => {
       const { key } = write;
       // Kept until it is saved, without the mark of whoever wrote it.
-      this.changes.set(key, { key, revision, value: 'put' in write ? write.put : undefined });
+      this.changes.set(key, { key, revision, value: 'put' in write ? write.put.toString() : undefined });
       return changeOf(write, revision);
     });
   }

@@ -1,7 +1,8 @@
 import { crc32 } from 'node:zlib';
 import { decodeExact, writeExact } from '../exact-utf8.js';
-import { type Change, type Cursor } from '../state-store.interface.js';
+import { type Cursor } from '../state-store.interface.js';
 import { wholeBlocks } from './blocks.js';
+import { type SavedChange } from './saved-change.js';
 
 /** One group of commits, as the journal holds it. */
 export interface Frame {
@@ -9,7 +10,7 @@ export interface Frame {
   readonly revision: Cursor;
   /** The revision of the frame before it: a frame that is missing in between is noticed. */
   readonly previous: Cursor;
-  readonly changes: readonly Change[];
+  readonly changes: readonly SavedChange[];
 }
 
 /**
@@ -55,7 +56,7 @@ export class FrameEncoder {
     return buffer.fill(0, at, end).subarray(0, end);
   }
 
-  private roomFor(changes: readonly Change[]): Buffer {
+  private roomFor(changes: readonly SavedChange[]): Buffer {
     let bytes = HEADER_BYTES;
     for (const { key, value } of changes) {
       bytes += CHANGE_BYTES + BYTES_PER_UNIT * (key.length + (value?.length ?? 0));
@@ -93,7 +94,7 @@ function checksum(bytes: Buffer, start: number, end: number): number {
   return crc32(bytes.subarray(start + HEADER_BYTES, end), header);
 }
 
-function writeChange(target: Buffer, start: number, { key, revision, value }: Change): number {
+function writeChange(target: Buffer, start: number, { key, revision, value }: SavedChange): number {
   const keyAt = start + CHANGE_BYTES;
   const valueAt = writeExact(key, target, keyAt);
   const end = value === undefined ? valueAt : writeExact(value, target, valueAt);
@@ -104,7 +105,7 @@ function writeChange(target: Buffer, start: number, { key, revision, value }: Ch
 }
 
 function decode(bytes: Buffer, start: number, end: number): Frame {
-  const changes: Change[] = [];
+  const changes: SavedChange[] = [];
   for (let at = start + HEADER_BYTES; at < end;) {
     const keyAt = at + CHANGE_BYTES;
     const valueAt = keyAt + bytes.readUInt32LE(at);

@@ -1,9 +1,10 @@
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Change, type Cursor } from '../state-store.interface.js';
+import { type Cursor } from '../state-store.interface.js';
 import { StoreError } from '../store.error.js';
 import { type Appended, JournalFile } from './journal-file.js';
 import { findFrames, type Frame, FrameEncoder } from './journal-frame.js';
+import { type SavedChange } from './saved-change.js';
 import { flushPath } from './store-directory.js';
 
 const NAME = /^journal-(\d+)-[01]$/;
@@ -84,7 +85,7 @@ export class Journal {
     return this.live.bytes;
   }
 
-  async append(changes: readonly Change[], revision: Cursor): Promise<Appended> {
+  async append(changes: readonly SavedChange[], revision: Cursor): Promise<Appended> {
     const appended = await this.live.append(this.encoder.encode({ revision, previous: this.last, changes }));
     if (appended.status === 'written') this.last = revision;
     return appended;

@@ -1,9 +1,10 @@
-import { type Change, type Cursor, type Item } from '../state-store.interface.js';
+import { type Cursor, type Item } from '../state-store.interface.js';
 import { StoreError } from '../store.error.js';
 import { type GroupDatabase, type GroupResult, type NotWritten } from './group-committer.js';
 import { type Frame } from './journal-frame.js';
 import { Journal, journalsIn, readJournal, removeJournal } from './journal.js';
 import { type LmdbDatabase, type OwnerRecord } from './lmdb-database.js';
+import { type SavedChange } from './saved-change.js';
 
 export interface TakeOver {
   readonly directory: string;
@@ -23,7 +24,7 @@ const SAVE_AT_BYTES = 8 * 1024 * 1024;
 /** As much as is journalled although nothing can be saved: all of it is in memory, and the next start has to read it. */
 const FULL_AT_BYTES = 8 * SAVE_AT_BYTES;
 
-type Unsaved = ReadonlyMap<string, Change>;
+type Unsaved = ReadonlyMap<string, SavedChange>;
 const NOTHING: Unsaved = new Map();
 
 /**
@@ -38,7 +39,7 @@ const NOTHING: Unsaved = new Map();
  */
 export class JournaledDatabase implements GroupDatabase {
   /** The last change of every key since the last saving began. */
-  private unsaved = new Map<string, Change>();
+  private unsaved = new Map<string, SavedChange>();
   private beingSaved: Unsaved = NOTHING;
   private saving: Promise<GroupResult> | undefined;
   /** Everything in the journal's other file has been saved. */
@@ -101,7 +102,7 @@ export class JournaledDatabase implements GroupDatabase {
   }
 
   /** As of now: the last change of each key that the pages of the database may not show. */
-  unsavedChanges(): ReadonlyMap<string, Change> {
+  unsavedChanges(): ReadonlyMap<string, SavedChange> {
     return new Map([...this.beingSaved, ...this.unsaved]);
   }
 
@@ -110,7 +111,7 @@ export class JournaledDatabase implements GroupDatabase {
     return this.database.page(start, exclusiveStart, limit);
   }
 
-  async write(changes: readonly Change[], revision: Cursor): Promise<GroupResult> {
+  async write(changes: readonly SavedChange[], revision: Cursor): Promise<GroupResult> {
     while (this.journal.bytes >= FULL_AT_BYTES) {
       const saved = await this.startSaving();
       if (saved.status !== 'written')
@@ -151,7 +152,7 @@ export class JournaledDatabase implements GroupDatabase {
     await this.database.close();
   }
 
-  private unsavedChange(key: string): Change | undefined {
+  private unsavedChange(key: string): SavedChange | undefined {
     return this.unsaved.get(key) ?? this.beingSaved.get(key);
   }
 
@@ -209,10 +210,10 @@ function framesAfter(
   }
 }
 
-function lastChanges(changes: readonly Change[]): Unsaved {
+function lastChanges(changes: readonly SavedChange[]): Unsaved {
   return new Map(changes.map((change) => [change.key, change]));
 }
 
-function itemOf({ key, revision, value }: Change): Item | undefined {
+function itemOf({ key, revision, value }: SavedChange): Item | undefined {
   return value === undefined ? undefined : { key, revision, value };
 }

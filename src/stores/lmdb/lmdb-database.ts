@@ -1,11 +1,12 @@
 import { existsSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { getLastVersion } from 'lmdb';
-import { type Change, type Cursor, type Item } from '../state-store.interface.js';
+import { type Cursor, type Item } from '../state-store.interface.js';
 import { StoreError } from '../store.error.js';
 import { assertSoundDataFile, DATA_FILE } from './data-file-check.js';
 import { type Environment, OWNER_RECORD, openEnvironment } from './environment.js';
 import { type GroupResult, type NotWritten } from './group-committer.js';
+import { type SavedChange } from './saved-change.js';
 import { flushPath } from './store-directory.js';
 
 /** What the database says of itself, beside the items. */
@@ -116,13 +117,13 @@ export class LmdbDatabase {
    * Writes the changes, in several transactions if there are many, and with the last of them the record. Never rejects. Unless it
    * says `written`, any of the changes may be there, and the record is the old one or the new.
    */
-  async write(changes: Iterable<Change>, record: OwnerRecord): Promise<GroupResult> {
+  async write(changes: Iterable<SavedChange>, record: OwnerRecord): Promise<GroupResult> {
     try {
       await this.ready();
     } catch (error) {
       return { status: 'failed', cause: error as Error };
     }
-    let some: Change[] = [];
+    let some: SavedChange[] = [];
     for (const change of changes) {
       some.push(change);
       if (some.length < CHANGES_PER_TRANSACTION) continue;
@@ -160,7 +161,7 @@ export class LmdbDatabase {
     await this.environment.close();
   }
 
-  private async writeTogether(changes: readonly Change[], record?: OwnerRecord): Promise<GroupResult> {
+  private async writeTogether(changes: readonly SavedChange[], record?: OwnerRecord): Promise<GroupResult> {
     try {
       const owned = await this.environment.ifVersion(OWNER_RECORD, this.nonce, () => {
         for (const change of changes) this.writeChange(change);
@@ -183,7 +184,7 @@ export class LmdbDatabase {
     }
   }
 
-  private writeChange({ key, value, revision }: Change): void {
+  private writeChange({ key, value, revision }: SavedChange): void {
     if (value === undefined) void this.environment.remove(key);
     else void this.environment.put(key, value, revision);
   }

@@ -10,6 +10,7 @@ import {
   type Item,
   type Listing,
   type StateStore,
+  type Text,
   type Unwatch,
   type WatchObserver,
   type Write,
@@ -21,6 +22,13 @@ const REVISIONS_PER_MS = 1000;
 
 /** Enough to make the cost of a page small, few enough to look at in well under a millisecond. */
 const ITEMS_PER_PAGE = 1000;
+
+/** What was written, as it was given: most of it nobody ever reads. */
+interface Kept {
+  readonly key: string;
+  readonly revision: number;
+  readonly value: Text;
+}
 
 /**
  * The state of one process in its memory: `memory:`.
@@ -35,7 +43,7 @@ export class MemoryStateStore implements StateStore {
   readonly partitionCount = 1;
   readonly exclusive = true;
 
-  private readonly items = new Map<string, Item>();
+  private readonly items = new Map<string, Kept>();
   private feed = new ChangeFeed(0);
   private serving = false;
 
@@ -54,7 +62,7 @@ export class MemoryStateStore implements StateStore {
 
   async get(_partition: number, keys: readonly string[]): Promise<(Item | undefined)[]> {
     this.assertServing('get');
-    return keys.map((key) => this.items.get(key));
+    return keys.map((key) => itemOf(this.items.get(key)));
   }
 
   commit(partition: number, writes: readonly Write[]): Promise<CommitOutcome> {
@@ -115,13 +123,19 @@ export class MemoryStateStore implements StateStore {
 }
 
 /** Walks the live map: what is changed meanwhile may or may not show, and is in the feed after the cursor. */
-function* pagesOf(items: ReadonlyMap<string, Item>, prefix: string): Iterable<readonly Item[]> {
+function* pagesOf(items: ReadonlyMap<string, Kept>, prefix: string): Iterable<readonly Item[]> {
   let page: Item[] = [];
-  for (const item of items.values()) {
-    if (!item.key.startsWith(prefix)) continue;
-    if (page.push(item) < ITEMS_PER_PAGE) continue;
+  for (const kept of items.values()) {
+    if (!kept.key.startsWith(prefix)) continue;
+    if (page.push(itemOf(kept)) < ITEMS_PER_PAGE) continue;
     yield page;
     page = [];
   }
   if (page.length > 0) yield page;
+}
+
+function itemOf(kept: Kept): Item;
+function itemOf(kept: Kept | undefined): Item | undefined;
+function itemOf(kept: Kept | undefined): Item | undefined {
+  return kept && { key: kept.key, revision: kept.revision, value: kept.value.toString() };
 }

@@ -52,7 +52,7 @@ export class PartitionCommits {
         args.push(
           exactText(write.key),
           write.expect === 'absent' ? '' : `${write.expect} `,
-          'put' in write ? exactText(write.put) : '',
+          'put' in write ? exactText(write.put.toString()) : '',
         );
       }
     }
