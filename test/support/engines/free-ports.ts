@@ -1,22 +1,32 @@
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer, type Server } from 'node:net';
 
-/** The nodes of a Redis Cluster talk to each other 10,000 ports above, and do not start where there are none. */
-const HIGHEST = 55_535;
+/**
+ * Below those that systems give to whoever asks for any port, and to connections that go out: an engine that is stopped finds its port
+ * free when it starts again. The nodes of a Redis Cluster talk to each other 10,000 above, which is below them, too.
+ */
+const [LOWEST, BEYOND] = [10_000, 22_000];
 
 /** Ports of the loopback that nobody listens on now. */
 export async function freePorts(count: number): Promise<number[]> {
-  for (;;) {
-    const ports = await freeNow(count);
-    if (ports.every((port) => port <= HIGHEST)) return ports;
+  const taken = new Map<number, Server>();
+  while (taken.size < count) {
+    const port = randomInt(LOWEST, BEYOND);
+    const server = taken.has(port) ? undefined : await listening(port);
+    if (server) taken.set(port, server);
   }
+  await Promise.all(Array.from(taken.values(), (server) => once(server.close(), 'close')));
+  return [...taken.keys()];
 }
 
-/** All are taken before the first is given back. */
-async function freeNow(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
-  await Promise.all(servers.map((server) => once(server, 'listening')));
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map((server) => once(server.close(), 'close')));
-  return ports;
+/** `undefined`: somebody else does. */
+async function listening(port: number): Promise<Server | undefined> {
+  const server = createServer().listen(port, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+    return server;
+  } catch {
+    return undefined;
+  }
 }
