@@ -2,7 +2,7 @@
 export class Few<K extends string | object, V> {
   private key: K | undefined;
   private value: V | undefined;
-  /** Everything, once there have been several. */
+  /** Everything, once there have been several, until all are gone. */
   private many: Map<K, V> | undefined;
 
   get size(): number {
@@ -24,12 +24,18 @@ export class Few<K extends string | object, V> {
   }
 
   delete(key: K): void {
-    if (this.many) this.many.delete(key);
+    if (this.many) this.deleteOfMany(this.many, key);
     else if (this.key === key) this.keep(undefined, undefined);
   }
 
   entries(): Iterable<readonly [K, V]> {
     return this.many ?? (this.key === undefined ? [] : [[this.key, this.value!]]);
+  }
+
+  /** One that is filled and emptied again and again gets a new table each time: see `KeyMap`. */
+  private deleteOfMany(many: Map<K, V>, key: K): void {
+    many.delete(key);
+    if (many.size === 0) this.many = undefined;
   }
 
   private keep(key: K | undefined, value: V | undefined): void {
