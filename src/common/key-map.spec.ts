@@ -78,7 +78,12 @@ it.each([
 it('leaves nothing behind of several types of a resource that come and go', () => {
   const map = new KeyMap<number[]>();
   const left = bytesLeftByEach((n) => {
-    for (const type of ['pull', 'update']) map.set(type, 'r', Array.from({ length: 16 }, () => n));
+    for (const type of ['pull', 'update'])
+      map.set(
+        type,
+        'r',
+        Array.from({ length: 16 }, () => n),
+      );
     for (const type of ['pull', 'update']) map.delete(type, 'r');
   });
   expect(left).toBeLessThan(60);
