@@ -101,7 +101,7 @@ export class WaitTimeoutError extends HoldfastError {
   constructor(waitMs: number, { type, resourceId }: Key, details?: ErrorDetails) {
     super(
       'WAIT_TIMEOUT',
-      `${type} ${resourceId} was not granted within ${waitMs} ms; the queue was left.`,
+      `${type} ${resourceId} was not granted within ${waitMs} ms; it leaves the queue.`,
       details,
     );
   }

@@ -20,7 +20,7 @@ export class LockErrors {
   }
 
   heldHere(request: LockRequest): RefusedError {
-    const message = 'Another call of this client has it, or waits for it.';
+    const message = 'Another call of this client has it, waits for it, or is just giving it up: try again.';
     return new RefusedError('LOCK_HELD', message, { request: this.asked(request) });
   }
 

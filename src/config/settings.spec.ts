@@ -39,7 +39,7 @@ describe('readSettings', () => {
       'PORT must be a whole number from 0 to 65535, not "http"',
       'SHARD_COUNT must be a whole number from 1 to 4096, not "0"',
       'LOCK_ISOLATION must be operation or resource, not "both"',
-      'STORE_URL must be memory:, file:DIR, redis://… or etcd://…, not "mysql://x"',
+      'STORE_URL must be memory:, file:DIR, redis://…, redis+sentinel://…, redis+cluster://… or etcd://…, not "mysql://x"',
     ]);
   });
 

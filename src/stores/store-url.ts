@@ -3,7 +3,8 @@ import { etcdSettings, isEtcdUrl } from './etcd/etcd-settings.js';
 import { assertKeyPrefix } from './redis/redis-keys.js';
 import { isRedisUrl, redisSettings } from './redis/redis-settings.js';
 
-export const STORE_URL_FORMS = 'memory:, file:DIR, redis://… or etcd://…';
+export const STORE_URL_FORMS =
+  'memory:, file:DIR, redis://…, redis+sentinel://…, redis+cluster://… or etcd://…';
 
 /** Whether several processes can serve the state this names. */
 export function isSharedStore(url: string): boolean {

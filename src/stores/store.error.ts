@@ -5,7 +5,7 @@ export type StoreErrorCode =
   | 'STORE_UNREADABLE'
   /** Another process serves this state. */
   | 'STORE_IN_USE'
-  /** A value or key over the port's limits: a defect of the caller. */
+  /** A value or key over the port's limits, no write at all, or two of one key: a defect of the caller. */
   | 'STORE_LIMIT';
 
 /** The one error of every engine: which operation failed, why, and what a person can do. Nothing was written. */

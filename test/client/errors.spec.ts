@@ -59,7 +59,7 @@ describe('the error of a lock that was not granted in time names it and tells wh
     await client.tryLock({ type: 'update', resourceId: 'what opens the session' });
     const error = await ask(client);
     expect(error).toBeInstanceOf(WaitTimeoutError);
-    expect(error!.message).toBe(`update layer was not granted within ${waitMs} ms; the queue was left.`);
+    expect(error!.message).toBe(`update layer was not granted within ${waitMs} ms; it leaves the queue.`);
     expectAsked(error, { ...ASKED, session_id: 's-1', subtype: 'x' });
     expect(error!.attempts).toEqual([{ url: `${server.url}/`, ms: expect.any(Number), status: 200 }]);
     expect(error!.cause).toBeUndefined();

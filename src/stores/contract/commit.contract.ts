@@ -212,12 +212,17 @@ export function commitContract(test: ContractTest): void {
     for (const writes of [
       [put('fine', 'absent'), put(`${key}k`, 'absent')],
       [put('fine', 'absent'), put('k', 'absent', `${value}x`)],
-      [put('fine', 'absent'), put('fine', 'absent')],
-      [],
     ]) {
       await assert.rejects(store.commit(PARTITION, writes), isStoreError('STORE_LIMIT'));
     }
     assert.equal((await listAll(store)).items.length, 1);
+  });
+
+  test('a commit that writes nothing, or one key twice, is refused', async (store) => {
+    for (const writes of [[], [put('a', 'absent', 'one'), put('a', 'absent', 'other')]]) {
+      await assert.rejects(store.commit(PARTITION, writes), isStoreError('STORE_LIMIT'));
+    }
+    assert.deepEqual((await listAll(store)).items, []);
   });
 
   test('strange keys and values come back as they were', async (store) => {
