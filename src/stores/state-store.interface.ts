@@ -30,9 +30,9 @@ export interface StateStore {
   get(partition: number, keys: readonly string[]): Promise<(Item | undefined)[]>;
 
   /**
-   * All writes or none, at least one, each key once (otherwise, or over the limits below, it rejects with `STORE_LIMIT`). Committed: one revision for all of them, greater than every earlier revision of
-   * the partition and never given out again, not after deletes, restarts or failovers. A rejection
-   * (`StoreError`) means that nothing was written and nothing ever will be by this call.
+   * All writes or none, at least one, each key once; anything else, and what is over the limits below, is rejected with `STORE_LIMIT`.
+   * Committed: one revision for all of them, greater than every earlier revision of the partition and never given out again, not after
+   * deletes, restarts or failovers. A rejection (`StoreError`) means that nothing was written and nothing ever will be by this call.
    */
   commit(partition: number, writes: readonly Write[]): Promise<CommitOutcome>;
 

@@ -5,6 +5,9 @@ const CONNECTION = 'src/client/http/http-connection.ts';
 const POOL = 'src/client/http/http-pool.ts';
 const EXCHANGE = 'src/client/exchange.ts';
 
+const BAG = 'src/client/bag.ts';
+const TURN = 'src/client/key-turn.ts';
+
 const ANSWERS = ['test/client/http-answers.spec.ts'];
 const CONNECTIONS = ['test/client/http-connections.spec.ts'];
 const PROCESSES = ['test/client/http-processes.spec.ts'];
@@ -311,7 +314,33 @@ const batches = [
   },
 ];
 
+/** What comes and goes with every call. */
+const trails = [
+  {
+    name: 'the last thing in a bag takes the place of the one that goes',
+    file: BAG,
+    find: 'last.place = place;',
+    replace: '',
+    tests: ['src/client/bag.spec.ts'],
+  },
+  {
+    name: 'what is not in a bag takes nothing out of it',
+    file: BAG,
+    find: 'if (place < 0) return;',
+    replace: '',
+    tests: ['src/client/bag.spec.ts'],
+  },
+  {
+    name: 'a table of turns is made anew before it grows old',
+    file: TURN,
+    find: '    this.renewTable();\n',
+    replace: '',
+    tests: ['src/client/key-turn.spec.ts'],
+  },
+];
+
 export const httpClientMutants = [
+  ...trails,
   ...withTests(['src/client/http/'], reading),
   ...withTests(CONNECTIONS, connections),
   ...withTests(['test/client/http-pool.spec.ts'], pools),

@@ -62,7 +62,10 @@ export class MemoryStateStore implements StateStore {
 
   async get(_partition: number, keys: readonly string[]): Promise<(Item | undefined)[]> {
     this.assertServing('get');
-    return keys.map((key) => itemOf(this.items.get(key)));
+    return keys.map((key) => {
+      const kept = this.items.get(key);
+      return kept && itemOf(kept);
+    });
   }
 
   commit(partition: number, writes: readonly Write[]): Promise<CommitOutcome> {
@@ -134,8 +137,6 @@ function* pagesOf(items: ReadonlyMap<string, Kept>, prefix: string): Iterable<re
   if (page.length > 0) yield page;
 }
 
-function itemOf(kept: Kept): Item;
-function itemOf(kept: Kept | undefined): Item | undefined;
-function itemOf(kept: Kept | undefined): Item | undefined {
-  return kept && { key: kept.key, revision: kept.revision, value: kept.value.toString() };
+function itemOf({ key, revision, value }: Kept): Item {
+  return { key, revision, value: value.toString() };
 }
