@@ -2,6 +2,7 @@
 // the client on the other. Processor time is given beside the rates: it says which side is the limit, and other work on the
 // machine disturbs it less.
 import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import Redlock from 'redlock';
@@ -128,11 +129,13 @@ async function measureAll() {
   const handover = await startHoldfast({ STORE_URL: 'memory:', SUCCESS_POLICY: 'handover' });
   const single = await startHoldfast({ STORE_URL: 'memory:' });
   const bare = await startBareLocks();
+  const bareFile = await startBareLocks(join(directory.path, 'bare'));
   const bareSingle = await startBareLocks();
   const results = await measure([
     ...(redis ? redlockContenders(redis) : []),
     ['memory', memory, WORKERS, privateKeys(memory)],
     ['bare', bare, WORKERS, privateKeys(bare)],
+    ['bareFile', bareFile, WORKERS, privateKeys(bareFile)],
     ['file', file, WORKERS, privateKeys(file)],
     ['handover', handover, WORKERS, contended(handover)],
     ['alone', single, 1, privateKeys(single)],
@@ -151,6 +154,13 @@ const microseconds = (us) => (Number.isNaN(us) ? '–' : us.toFixed(us < 100 ? 1
 const costs = (rounds) =>
   ['clientUs', 'serverUs'].map((side) => microseconds(median(rounds.map((one) => one[side]))));
 
+/** What the disk alone takes of a cycle, and what `file:` would have of `memory:` if it took nothing else. */
+function diskAlone({ bare, bareFile, memory }) {
+  const [bareUs, bareFileUs, memoryUs] = [bare, bareFile, memory].map((rounds) => 1e6 / rateOf(rounds));
+  const diskUs = bareFileUs - bareUs;
+  return `Of a cycle of \`file:\` this disk takes ${microseconds(diskUs)} µs: with nothing else it would have ${ratio(memoryUs / (memoryUs + diskUs))} of \`memory:\`.`;
+}
+
 leaveServerCore();
 const results = await measureAll();
 table(
@@ -160,6 +170,12 @@ table(
     ['private keys, redlock on Redis', results.redlock],
     ['private keys, a server that only answers', results.bare, results.redlock],
     ['private keys, `memory:`', results.memory, results.redlock, results.memory],
+    [
+      'private keys, a server that only writes to the disk and answers',
+      results.bareFile,
+      results.redlock,
+      results.memory,
+    ],
     ['private keys, `file:`', results.file, results.redlock, results.memory],
     [`${CONTENDED_KEYS} keys, redlock on Redis: whoever comes by`, results.redlockContended],
     [`${CONTENDED_KEYS} keys, \`memory:\`: hand-overs in turn`, results.handover, results.redlockContended],
@@ -195,6 +211,7 @@ table(
 console.log(
   `\nMedians of ${ROUNDS} rounds, and of the ratios of rounds next to each other. µs of client and server: processor time for each cycle.`,
 );
+console.log(diskAlone(results));
 console.log(
   'Goal 2: private keys in memory ≥ 1.0 of redlock; `file:` ≥ 0.60 of `memory:`. Goal 3: at most 1.30 of two bare round trips.',
 );
