@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis, type RedisOptions } from 'ioredis';
-import { reasonOf, redisError, unavailable, wasNeverSent } from './redis-faults.js';
+import { isAboutDatabase, reasonOf, redisError, unavailable, wasNeverSent } from './redis-faults.js';
 
 /** A connection to one primary, made again by itself when it breaks. Every call is bounded by the options' timeout. */
 export class RedisConnection {
@@ -8,21 +8,28 @@ export class RedisConnection {
   private trouble: Error | undefined;
   /** It has been connected, and is so no more unless it is ready. */
   private hasBeenReady = false;
+  /** The database was refused: ioredis would go on in number 0, with somebody else's state. */
+  private isElsewhere = false;
 
   constructor(
     private readonly options: RedisOptions,
     private readonly timeoutMs: number,
   ) {
     this.redis = new Redis({ ...options, replyMapping: 'legacy' });
-    this.redis.on('error', (error: Error) => (this.trouble = error));
+    this.redis.on('connect', () => (this.isElsewhere = false));
+    this.redis.on('error', (error: Error) => {
+      this.isElsewhere ||= isAboutDatabase(error);
+      this.trouble = error;
+    });
     this.redis.on('ready', () => {
+      if (this.isElsewhere) return this.redis.disconnect(true);
       this.trouble = undefined;
       this.hasBeenReady = true;
     });
   }
 
   get isReady(): boolean {
-    return this.redis.status === 'ready';
+    return this.redis.status === 'ready' && !this.isElsewhere;
   }
 
   /** Rejects if there is no connection within the time; it is tried further until `close`. */
@@ -66,6 +73,8 @@ export class RedisConnection {
   }
 
   private description(): string {
+    if (this.trouble && isAboutDatabase(this.trouble))
+      return `Redis refuses database ${this.options.db}: ${this.trouble.message}.`;
     if (this.trouble) return `Redis is not connected: ${reasonOf(this.trouble).replace(/\.$/, '')}.`;
     if (this.hasBeenReady) return 'Redis is not connected.';
     const tls = this.options.tls ? ' rediss:// needs a port that speaks TLS: does this one?' : '';

@@ -5,6 +5,11 @@ export function isRefusal(error: Error): boolean {
   return error.name === 'ReplyError';
 }
 
+/** The answer to a SELECT. */
+export function isAboutDatabase(error: Error & { command?: { name: string } }): boolean {
+  return isRefusal(error) && error.command?.name === 'select';
+}
+
 /** ioredis had no connection to write to. */
 export function wasNeverSent(error: Error): boolean {
   return error.message.startsWith("Stream isn't writeable");
@@ -36,6 +41,7 @@ const NO_SENTINEL = /^All sentinels are unreachable.*?\.(?: Retrying.*?ms\.)?(?:
 /** For people: ioredis speaks of what it will do next, which is not what they are told it for. */
 export function reasonOf({ name, message }: Error): string {
   if (name === 'MaxRetriesPerRequestError') return 'the connection was lost';
+  if (wasNeverSent({ name, message })) return 'the connection was closed: is it Redis that listens there?';
   const sentinels = NO_SENTINEL.exec(message);
   if (!sentinels) return message;
   const [, last] = sentinels;

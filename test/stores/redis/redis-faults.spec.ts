@@ -35,6 +35,34 @@ describe('RedisStateStore, when Redis or the way to it fails', () => {
     for (const outcome of outcomes) expect(await outcome).toMatchObject({ status: 'unknown' });
   });
 
+  it('is not opened on a server that does not have its database', async () => {
+    const { port } = await startRedis();
+    const opening = timed(openRedis(port, { db: 99 }));
+    expect((await opening).error).toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      message: 'Redis refuses database 99: ERR DB index is out of range.',
+    });
+  });
+
+  it('serves from no other database when its own is refused later, and goes on when it is not', async () => {
+    const redis = await startRedis();
+    const proxy = await startProxy(redis.port);
+    const store = await openRedis(proxy.port, { db: 3 });
+    await committed(store, put('a', 'absent'));
+    await redis.command('ACL', 'SETUSER', 'default', '-select');
+    proxy.cut();
+    await eventually(async () => {
+      const message = expect.stringMatching(/^Redis refuses database 3: NOPERM /) as string;
+      await expect(getOne(store, 'a')).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE', message });
+    });
+    await expect(store.commit(PARTITION, [put('b', 'absent')])).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+    });
+    expect(await redis.command('DBSIZE')).toBe(0);
+    await redis.command('ACL', 'SETUSER', 'default', '+select');
+    await eventually(async () => expect(await getOne(store, 'a')).toBeDefined());
+  });
+
   it('rejects a commit that cannot be sent, at once', async () => {
     const redis = await startRedis();
     const proxy = await startProxy(redis.port);
