@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkKey, checkOptions, checkOutcome, checkRequest } from './checks.js';
+import { checkKey, checkOptions, checkOutcome, checkRenewal, checkRequest, checkWork } from './checks.js';
 import { BadRequestError } from './errors.js';
 
 const KEY = { type: 'update', resourceId: 'layer' };
@@ -21,6 +21,8 @@ describe('what callers ask', () => {
     ['a wait that is text', checkOptions, { waitMs: '100' }],
     ['a wait below zero', checkOptions, { waitMs: -5 }],
     ['a signal that is none', checkOptions, { signal: {} }],
+    ['work that is no function', checkWork, Promise.resolve()],
+    ['a hold that no client gave', (hold) => checkRenewal(hold), { ...KEY, token: 1 }],
     ['no outcome', checkOutcome, undefined],
     ['an outcome that does not say', checkOutcome, {}],
     ['an error that is no text', checkOutcome, { success: false, error: { a: 1 } }],

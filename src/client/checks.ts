@@ -18,8 +18,12 @@ export function checkResource(resourceId: string): void {
   check(typeof resourceId === 'string', 'resourceId must be text.');
 }
 
-export function checkHold(hold: unknown): void {
-  check(hold instanceof HeldLock, 'Only a hold that a client gave can be renewed.');
+/** A lease that a hold is given by the way would end it although its session is alive. */
+export function checkRenewal(hold: unknown, leaseMs?: number): void {
+  if (!(hold instanceof HeldLock)) return check(false, 'Only a hold that a client gave can be renewed.');
+  checkDuration('leaseMs', leaseMs);
+  const isInOrder = leaseMs === undefined || hold.hasLease;
+  check(isInOrder, 'leaseMs is only for a hold that was asked for with leaseMs; the session renews this one.');
 }
 
 export function checkRequest(request: LockRequest): void {
@@ -29,6 +33,10 @@ export function checkRequest(request: LockRequest): void {
   check(isOptional('boolean', absent), 'absent must be true or false.');
   checkTicket(ticket);
   checkDuration('leaseMs', leaseMs);
+}
+
+export function checkWork(work: unknown): void {
+  check(typeof work === 'function', 'The work must be a function.');
 }
 
 export function checkTicket(ticket: string | undefined): void {

@@ -61,6 +61,10 @@ export class HeldLock implements Hold, Losable {
     return new HoldLostError(this.loss?.why ?? 'it was released', { request, cause: this.loss });
   }
 
+  get hasLease(): boolean {
+    return this.leaseUntilMs !== Infinity;
+  }
+
   /** A lease of its own, as last answered; 0: it has none. */
   leaseFrom(sentAtMs: number, leaseMs: number): void {
     this.claimed();

@@ -1,15 +1,7 @@
 import { Acquisition, leavesNothing, type Obtained } from './acquisition.js';
 import { readRenewal, readStatus, readUnlock, successBody } from './answers.js';
 import { identityOf, keyBody, renewBody, unlockBody } from './bodies.js';
-import {
-  checkDuration,
-  checkHold,
-  checkKey,
-  checkOptions,
-  checkOutcome,
-  checkRequest,
-  checkTicket,
-} from './checks.js';
+import { checkKey, checkOptions, checkOutcome, checkRenewal, checkRequest, checkTicket, checkWork } from './checks.js';
 import { ClientParts } from './client-parts.js';
 import { ClosedError, HoldfastError, HoldLostError, RefusedError } from './errors.js';
 import { HeldLock, type Hold } from './hold.js';
@@ -107,6 +99,7 @@ export class LockClient implements AsyncDisposable {
    */
   async runOnce<T>(request: LockRequest, work: Work<T>, options: LockOptions = {}): Promise<RunResult<T>> {
     checkRequest(request);
+    checkWork(work);
     checkOptions(options);
     return this.runner.run(request, work, options);
   }
@@ -136,8 +129,7 @@ export class LockClient implements AsyncDisposable {
 
   /** Extends the lease of a hold that was asked for with `leaseMs`. The session needs no help. */
   async renew(held: Hold, leaseMs?: number): Promise<void> {
-    checkHold(held);
-    checkDuration('leaseMs', leaseMs);
+    checkRenewal(held, leaseMs);
     const hold = held as HeldLock;
     const body = renewBody(hold, hold.session.identity, hold.token, leaseMs);
     const request = { method: 'POST', path: '/lock/renew', body };

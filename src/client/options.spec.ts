@@ -1,6 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { settingsOf } from './options.js';
 
+describe('the options of a client', () => {
+  it.each([
+    [undefined, 'LockClient needs options.'],
+    [{ nodeId: 'n1' }, 'LockClient needs a serverUrl or serverUrls.'],
+    [{ nodeId: 'n1', serverUrls: [] }, 'LockClient needs a serverUrl or serverUrls.'],
+    [{ nodeId: 'n1', serverUrls: 'http://h' }, 'serverUrls must be a list of URLs.'],
+    [{ serverUrl: 'http://h' }, 'LockClient needs a nodeId.'],
+  ])('are not %j', (options, complaint) => {
+    expect(() => settingsOf(options as never)).toThrow(new TypeError(complaint));
+  });
+});
+
 describe('the URL of a server', () => {
   it('may have a path', () => {
     const { serverUrls } = settingsOf({ serverUrl: 'https://example.org/locks@here/', nodeId: 'n1' });

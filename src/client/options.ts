@@ -2,7 +2,7 @@ import { type Clock, SystemClock } from './clock.js';
 
 export interface LockClientOptions {
   readonly serverUrl?: string;
-  /** Several instances over one store: when one fails, the next is asked. */
+  /** Several instances over one store: when one fails, the next is asked. Given these, `serverUrl` is not looked at. */
   readonly serverUrls?: readonly string[];
   /** Who asks. */
   readonly nodeId: string;
@@ -39,7 +39,9 @@ export interface Settings {
 
 /** Throws a `TypeError` that says what is wrong. */
 export function settingsOf(options: LockClientOptions): Settings {
+  if (typeof options !== 'object' || options === null) throw new TypeError('LockClient needs options.');
   const { serverUrl, serverUrls = serverUrl === undefined ? [] : [serverUrl], nodeId } = options;
+  if (!Array.isArray(serverUrls)) throw new TypeError('serverUrls must be a list of URLs.');
   if (serverUrls.length === 0) throw new TypeError('LockClient needs a serverUrl or serverUrls.');
   if (typeof nodeId !== 'string' || nodeId === '') throw new TypeError('LockClient needs a nodeId.');
   return {

@@ -151,6 +151,14 @@ describe('LockClient', () => {
     await untilEmpty(server);
   });
 
+  it('gives no lease by the way, which would end a hold whose session is alive', async () => {
+    const client = clientOf(await TestServer.start());
+    const { hold } = await client.lock(KEY);
+    await expect(client.renew(hold!, 300)).rejects.toThrow(/only for a hold that was asked for with leaseMs/);
+    await expect(client.renew(hold!)).resolves.toBeUndefined();
+    expect(hold!.isLost).toBe(false);
+  });
+
   it('counts references', async () => {
     const client = clientOf(await TestServer.start());
     expect(await client.refs.add('layer')).toBe(1);
