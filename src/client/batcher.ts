@@ -2,7 +2,7 @@ import { type Clock, pause } from './clock.js';
 import { type Attempt, ClosedError } from './errors.js';
 import { attemptOf, isRecord, type Reply } from './reply.js';
 import { type Retries } from './retries.js';
-import { type Sender } from './transport.js';
+import { type SendOptions, type Sender } from './transport.js';
 
 /** The server takes no more at once. */
 const MAX_CALLS = 256;
@@ -52,6 +52,7 @@ export class Batcher {
   constructor(
     readonly path: string,
     private readonly dispatch: Dispatch,
+    private readonly options: SendOptions = {},
   ) {}
 
   /** The final reply, whatever it is; rejects when the client is closed. */
@@ -98,11 +99,11 @@ export class Batcher {
     if (calls.length === 1) {
       const [call] = calls;
       return this.again([
-        this.settle(call!, await this.dispatch.transport.send('POST', this.path, call!.body)),
+        this.settle(call!, await this.dispatch.transport.send('POST', this.path, call!.body, this.options)),
       ]);
     }
     const body = `{"requests":[${calls.map((call) => call.body).join(',')}]}`;
-    const reply = await this.dispatch.transport.send('POST', `${this.path}/batch`, body);
+    const reply = await this.dispatch.transport.send('POST', `${this.path}/batch`, body, this.options);
     const results = resultsOf(reply, calls.length);
     this.again(
       calls.map((call, n) => this.settle(call, results ? itemReply(reply, results[n]) : { ...reply })),

@@ -23,7 +23,10 @@ export function checkRenewal(hold: unknown, leaseMs?: number): void {
   if (!(hold instanceof HeldLock)) return check(false, 'Only a hold that a client gave can be renewed.');
   checkDuration('leaseMs', leaseMs);
   const isInOrder = leaseMs === undefined || hold.hasLease;
-  check(isInOrder, 'leaseMs is only for a hold that was asked for with leaseMs; the session renews this one.');
+  check(
+    isInOrder,
+    'leaseMs is only for a hold that was asked for with leaseMs; the session renews this one.',
+  );
 }
 
 export function checkRequest(request: LockRequest): void {

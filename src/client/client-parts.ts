@@ -43,7 +43,7 @@ export class ClientParts {
     const dispatch = { transport, retries, clock, closing, parallelBatches };
     this.locks = new Batcher('/lock', dispatch);
     this.unlocks = new Batcher('/unlock', dispatch);
-    this.renewals = new Batcher('/lock/renew', dispatch);
+    this.renewals = new Batcher('/lock/renew', dispatch, { isApart: true });
     this.looseEnds = new LooseEnds(this.unlocks, caller, this.turns);
     this.stream = new SessionStream(transport, clock, settings.serverHeartbeatMs, ears);
     this.sessions = new SessionKeeper(settings, caller, transport, {

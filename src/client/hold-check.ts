@@ -9,7 +9,7 @@ const PATH = '/lock/status';
 export async function loseIfGone(hold: HeldLock, caller: Caller): Promise<void> {
   const body = keyBody(hold, hold.session.identity);
   try {
-    const reply = await caller.call('POST', PATH, body);
+    const reply = await caller.call('POST', PATH, body, { isApart: true });
     const { acquired, holder } = readStatus(reply, { method: 'POST', path: PATH, body });
     if (acquired && holder?.token === hold.token) hold.claimed();
     else hold.lose('the server has taken it away');

@@ -1,7 +1,15 @@
 import { Acquisition, leavesNothing, type Obtained } from './acquisition.js';
 import { readRenewal, readStatus, readUnlock, successBody } from './answers.js';
 import { identityOf, keyBody, renewBody, unlockBody } from './bodies.js';
-import { checkKey, checkOptions, checkOutcome, checkRenewal, checkRequest, checkTicket, checkWork } from './checks.js';
+import {
+  checkKey,
+  checkOptions,
+  checkOutcome,
+  checkRenewal,
+  checkRequest,
+  checkTicket,
+  checkWork,
+} from './checks.js';
 import { ClientParts } from './client-parts.js';
 import { ClosedError, HoldfastError, HoldLostError, RefusedError } from './errors.js';
 import { HeldLock, type Hold } from './hold.js';

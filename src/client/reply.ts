@@ -33,6 +33,11 @@ export function attemptsOf(reply: Reply): readonly Attempt[] {
   return [...(reply.earlier ?? []), attemptOf(reply)];
 }
 
+/** No answer, or none that helps: another server may do better. */
+export function isUnavailable({ status }: Reply): boolean {
+  return status === 0 || status >= 500;
+}
+
 /** Trying again may help: no answer, too many requests, a server in trouble. */
 export function isRetriable({ status }: Reply): boolean {
   return status === 0 || status === 429 || status >= 500;

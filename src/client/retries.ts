@@ -1,4 +1,4 @@
-import { type Reply, isRetriable } from './reply.js';
+import { type Reply, isRetriable, isUnavailable } from './reply.js';
 
 /** No reason to keep somebody waiting longer than this between two tries, whatever was configured or answered. */
 const LONGEST_MS = 60_000;
@@ -12,7 +12,7 @@ export interface RetrySettings {
 export class Retries {
   constructor(
     private readonly settings: RetrySettings,
-    /** Several servers: an unreachable one is left for the next without delay, until all have been tried. */
+    /** Several servers: one that does not answer or cannot is left for the next without delay, until all have been tried. */
     private readonly serverCount: number,
     private readonly random: () => number = Math.random,
   ) {}
@@ -21,7 +21,7 @@ export class Retries {
   delayAfter(reply: Reply, earlierTries: number): number | undefined {
     const { maxRetries, retryIntervalMs } = this.settings;
     if (!isRetriable(reply) || earlierTries >= maxRetries) return undefined;
-    if (reply.status === 0 && earlierTries + 1 < this.serverCount) return 0;
+    if (isUnavailable(reply) && earlierTries + 1 < this.serverCount) return 0;
     const backOff = retryIntervalMs * 2 ** earlierTries * (0.5 + this.random() / 2);
     return Math.min(LONGEST_MS, Math.max(backOff, reply.retryAfterMs ?? 0));
   }

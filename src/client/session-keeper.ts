@@ -48,8 +48,8 @@ export class SessionKeeper {
   private readonly tries = new Set<Tries>();
   private cancelTimers: CancelTimer[] = [];
   private readonly clock: Clock;
-  private refuseToOpen!: (error: ClosedError) => void;
-  private readonly closed = new Promise<never>((_resolve, reject) => (this.refuseToOpen = reject));
+  private closedBy: ClosedError | undefined;
+  private readonly refusals = new Set<(error: ClosedError) => void>();
 
   constructor(
     private readonly settings: SessionSettings,
@@ -58,7 +58,6 @@ export class SessionKeeper {
     private readonly listener: SessionListener,
   ) {
     this.clock = settings.clock;
-    this.closed.catch(() => undefined);
   }
 
   /** The session, if there is one that is certainly valid. */
@@ -75,13 +74,24 @@ export class SessionKeeper {
       this.opening = undefined;
       this.tries.clear();
     });
-    return Promise.race([this.opening, this.closed]);
+    return this.unlessClosed(this.opening);
+  }
+
+  private unlessClosed(opening: Promise<Session>): Promise<Session> {
+    return new Promise((resolve, reject) => {
+      if (this.closedBy) return reject(this.closedBy);
+      this.refusals.add(reject);
+      void opening.then(resolve, reject).finally(() => this.refusals.delete(reject));
+    });
   }
 
   /** Tells, too, whether the server still knows it. */
   async renew(session: Session): Promise<void> {
     const timeoutMs = session.ttlMs * RENEW_AFTER;
-    const reply = await this.transport.send('POST', `${pathOf(session)}/renew`, '{}', { timeoutMs });
+    const reply = await this.transport.send('POST', `${pathOf(session)}/renew`, '{}', {
+      timeoutMs,
+      isApart: true,
+    });
     if (this.current !== session) return;
     if (codeOf(reply) === 'SESSION_NOT_FOUND') return this.lost(session);
     if (reply.status !== 200 || !session.renewedBy(reply.sentAtMs)) return;
@@ -101,7 +111,8 @@ export class SessionKeeper {
 
   /** Ends it on the server too. Also one that is just being opened. */
   async close(): Promise<void> {
-    this.refuseToOpen(new ClosedError());
+    this.closedBy = new ClosedError();
+    for (const refuse of this.refusals) refuse(this.closedBy);
     const session = this.session ?? (await this.opened());
     if (!session) return;
     this.lost(session, 'the client was closed');
@@ -113,7 +124,10 @@ export class SessionKeeper {
     const { length } = this.settings.serverUrls;
     const timeoutMs = CLOSE_WITHIN_MS / length;
     for (let tries = 0; tries < length; tries++) {
-      const reply = await this.transport.send('DELETE', pathOf(session), undefined, { timeoutMs });
+      const reply = await this.transport.send('DELETE', pathOf(session), undefined, {
+        timeoutMs,
+        isApart: true,
+      });
       if (!isRetriable(reply)) return;
     }
   }

@@ -3,7 +3,7 @@ import { type CancelTimer, type Clock } from './clock.js';
 import { Exchange } from './exchange.js';
 import { type AnswerListener } from './http/answer-reader.js';
 import { type Abandon, HttpPool } from './http/http-pool.js';
-import { type Reply } from './reply.js';
+import { isUnavailable, type Reply } from './reply.js';
 
 /** Enough for batches in flight and single requests beside them; more would only wait in the server instead. */
 const SHORT_CONNECTIONS = 16;
@@ -11,8 +11,8 @@ const SHORT_CONNECTIONS = 16;
 export interface SendOptions {
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal | undefined;
-  /** A long poll: it must not keep short requests waiting for a connection. */
-  readonly isLong?: boolean;
+  /** Neither waits behind short requests for a connection nor keeps them waiting: a long poll, or what a hold depends on. */
+  readonly isApart?: boolean;
 }
 
 /** What sends a request once. */
@@ -26,7 +26,7 @@ export interface Sender {
 /** What opens streams, which have no time limit. */
 export interface StreamOpener {
   open(path: string, listener: AnswerListener): Abandon;
-  /** The server in use does not serve streams: the next one. */
+  /** The server that the last stream was opened at does not serve streams: the next one, unless it was left already. */
   moveOn(): void;
 }
 
@@ -34,8 +34,8 @@ interface Server {
   readonly url: string;
   readonly path: string;
   readonly short: HttpPool;
-  /** For what stays open: streams and long polls. */
-  readonly long: HttpPool;
+  /** For what stays open, streams and long polls, and for what cannot wait. */
+  readonly apart: HttpPool;
 }
 
 /**
@@ -45,6 +45,8 @@ interface Server {
 export class Transport implements Sender, StreamOpener {
   private readonly servers: readonly Server[];
   private current = 0;
+  /** Where the stream was opened last. */
+  private streaming: Server | undefined;
   /** All have the same time, and one timer serves them all. */
   private readonly underWay = new Bag<Exchange>();
   private timer: CancelTimer | undefined;
@@ -60,7 +62,7 @@ export class Transport implements Sender, StreamOpener {
       url: url.href,
       path: url.pathname.replace(/\/+$/, ''),
       short: new HttpPool(url, clock, SHORT_CONNECTIONS),
-      long: new HttpPool(url, clock),
+      apart: new HttpPool(url, clock),
     }));
   }
 
@@ -71,7 +73,7 @@ export class Transport implements Sender, StreamOpener {
   send(method: string, path: string, body: string | undefined, options: SendOptions = {}): Promise<Reply> {
     return new Promise((resolve) => {
       const server = this.servers[this.current]!;
-      const { timeoutMs = this.requestTimeoutMs, signal, isLong = false } = options;
+      const { timeoutMs = this.requestTimeoutMs, signal, isApart = false } = options;
       const sentAtMs = this.now();
       const cleanUp = timeoutMs === this.requestTimeoutMs && !signal ? undefined : new CleanUp();
       const exchange = new Exchange(server.url, sentAtMs, sentAtMs + timeoutMs, this.now, (it, reply) => {
@@ -82,32 +84,34 @@ export class Transport implements Sender, StreamOpener {
       });
       if (cleanUp) cleanUp.watch(exchange, this.clock, timeoutMs, signal);
       else this.watch(exchange);
-      const pool = isLong ? server.long : server.short;
+      const pool = isApart ? server.apart : server.short;
       exchange.abandon = pool.send({ method, path: server.path + path, body }, exchange);
     });
   }
 
   open(path: string, listener: AnswerListener): Abandon {
     const server = this.servers[this.current]!;
+    this.streaming = server;
     const request = { method: 'GET', path: server.path + path, accept: 'text/event-stream' };
-    return server.long.send(request, listener);
+    return server.apart.send(request, listener);
   }
 
   moveOn(): void {
-    this.current = (this.current + 1) % this.servers.length;
+    if (this.streaming) this.leave(this.streaming);
   }
 
   close(): void {
     this.timer?.();
-    for (const { short, long } of this.servers) {
+    for (const { short, apart } of this.servers) {
       short.close();
-      long.close();
+      apart.close();
     }
   }
 
   /** Many requests may fail together; only the first of them moves on. */
   private leave(server: Server): void {
-    if (this.servers[this.current] === server) this.moveOn();
+    if (this.servers[this.current] !== server) return;
+    this.current = (this.current + 1) % this.servers.length;
   }
 
   private watch(exchange: Exchange): void {
@@ -149,10 +153,6 @@ class CleanUp {
     this.cancelTimer?.();
     if (this.onAbort) this.signal?.removeEventListener('abort', this.onAbort);
   }
-}
-
-function isUnavailable({ status }: Reply): boolean {
-  return status === 0 || status >= 500;
 }
 
 function timedOut(timeoutMs: number): Error {

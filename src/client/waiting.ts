@@ -69,7 +69,7 @@ export class Waiting {
   private async longPoll({ request, session, ticket, end, tries }: Wait): Promise<Reply | undefined> {
     const body = lockBody(request, session.identity, ticket, LONG_POLL_MS);
     const timeoutMs = LONG_POLL_MS + LONG_POLL_GRACE_MS;
-    const reply = await this.transport.send('POST', '/lock', body, { timeoutMs, signal: end, isLong: true });
+    const reply = await this.transport.send('POST', '/lock', body, { timeoutMs, signal: end, isApart: true });
     tries.note(reply);
     if (end.aborted || isNews(reply)) return reply;
     const isInTime = reply.status === 200 && reply.ms >= POLL_INTERVAL_MS;

@@ -92,7 +92,7 @@ it('the error of a call for a lost hold tells what was not sent for that, and wh
   const client = clientOf(await freeServer());
   const { hold } = await client.lock(KEY);
   await client.close();
-  const calls = { '/unlock': client.unlock(hold!, { success: true }), '/lock/renew': client.renew(hold!, 9) };
+  const calls = { '/unlock': client.unlock(hold!, { success: true }), '/lock/renew': client.renew(hold!) };
   for (const [path, call] of Object.entries(calls)) {
     const error = await errorOf(call);
     expect(error).toBeInstanceOf(HoldLostError);
