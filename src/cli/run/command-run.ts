@@ -111,6 +111,7 @@ export class CommandRun {
     const timer = setInterval(() => this.look(hold), sessionTtlMs / 3);
     let stopped: Promise<void> | undefined;
     const stop = () => {
+      guardian?.begin();
       stopped = child.stop(killAfterMs);
     };
     if (hold.signal.aborted) stop();

@@ -5,7 +5,8 @@ const SCRIPT = 'read _; kill -s TERM -- "-$1"; sleep "$2"; kill -s KILL -- "-$1"
 
 /**
  * Stops a process group when this process dies, SIGKILL included: a command without its holder would go on while the
- * session runs out and the lock passes to somebody else. It needs no longer than `killAfterMs`, as when a hold is lost.
+ * session runs out and the lock passes to somebody else. It needs no longer than `killAfterMs`, as when a hold is lost, and begins together
+ * with this process where that stops the group first.
  *
  * It does not notice that this process was only stopped (SIGSTOP); then the command is stopped when it wakes.
  */
@@ -18,6 +19,11 @@ export class Guardian {
     this.shell.on('error', () => undefined);
     this.shell.stdin!.on('error', () => undefined);
     this.shell.unref();
+  }
+
+  /** As if this process had died: it may, before it has stopped the group itself. */
+  begin(): void {
+    this.shell.stdin!.write('\n');
   }
 
   dismiss(): void {
