@@ -4,6 +4,7 @@ const COMMITS = 'src/stores/redis/partition-commits.ts';
 const WATCH = 'src/stores/redis/redis-watch.ts';
 const READER = 'src/stores/redis/redis-feed-reader.ts';
 const REST = 'src/stores/redis/reader-rest.ts';
+const FAULTS = 'test/stores/redis/redis-faults.spec.ts';
 const CONTRACT = 'test/stores/redis/redis-state-store.spec.ts';
 const OWN_SPEC = 'test/stores/redis/redis-own-commits.spec.ts';
 const COMMITS_SPEC = 'src/stores/redis/partition-commits.spec.ts';
@@ -14,10 +15,31 @@ const REST_SPEC = 'src/stores/redis/reader-rest.spec.ts';
 const commits = [
   {
     name: 'what was read counts once the replicas have it',
-    file: 'src/stores/redis/redis-state-store.ts',
+    file: 'src/stores/redis/redis-replicas.ts',
     find: 'if (wait === 0) return read;',
     replace: 'if (wait >= 0) return read;',
     tests: ['test/stores/redis/redis-state.spec.ts', 'test/e2e/http-engine-down.spec.ts'],
+  },
+  {
+    name: 'nothing that no replica has is shown',
+    file: READER,
+    find: 'if (feeds)',
+    replace: 'if (!feeds)',
+    tests: [FAULTS],
+  },
+  {
+    name: 'a database that is refused is not replaced by another',
+    file: 'src/stores/redis/redis-connection.ts',
+    find: 'this.isElsewhere ||= isAboutDatabase(error);',
+    replace: '',
+    tests: [FAULTS],
+  },
+  {
+    name: 'what was shown counts as seen',
+    file: WATCH,
+    find: 'this.partition.newest = Math.max(this.partition.newest, revision);',
+    replace: '',
+    tests: ['test/stores/redis/redis-history.spec.ts'],
   },
   {
     name: 'a key that is expected at a revision is at that one',

@@ -63,13 +63,13 @@ export class PartitionCommits {
   settle([previous, made, conflicts]: PartitionResult, missing: Error | undefined): OwnEntry | undefined {
     const refused = conflicts === '' ? NONE : new Set(conflicts.split(' ').map(Number));
     const outcome = outcomeOf(made, missing);
+    const { partition } = this;
+    partition.newest = Math.max(partition.newest, Number(made) || 0);
     for (let n = 0; n < this.commits.length; n++) {
       this.commits[n]!.resolve(refused.has(n + 1) ? { status: 'conflict' } : outcome);
     }
     if (outcome.status !== 'committed') return undefined;
-    const { partition } = this;
     const { revision } = outcome;
-    partition.newest = Math.max(partition.newest, revision);
     const changes = () => this.changes(revision, refused);
     return { partition, previous: Number(previous), revision, changes };
   }

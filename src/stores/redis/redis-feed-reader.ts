@@ -4,6 +4,7 @@ import { ReaderRest } from './reader-rest.js';
 import { type RedisConnection } from './redis-connection.js';
 import { type PartitionKeys } from './redis-keys.js';
 import { type RedisNodes } from './redis-nodes.js';
+import { type Replicas } from './redis-replicas.js';
 import { type FeedEntry, type RedisWatch } from './redis-watch.js';
 
 /** One answer an idle reader waits for: also how soon a dead connection is suspected. */
@@ -37,6 +38,7 @@ export class RedisFeedReader {
   constructor(
     private readonly nodes: RedisNodes,
     private readonly partition: number,
+    private readonly replicas: Replicas,
   ) {}
 
   /** An answer names feeds, not watches: of each at most one. */
@@ -130,6 +132,11 @@ export class RedisFeedReader {
     const feeds = (await connection.ask('watch', (redis) =>
       redis.xreadBuffer('COUNT', ENTRIES_PER_READ, 'BLOCK', BLOCK_MS, 'STREAMS', ...streams),
     )) as Feeds;
+    // What no replica has is not shown: on the strength of it waiters are told that the lock is theirs, or that the work is done.
+    if (feeds)
+      await connection.ask('watch', (redis) =>
+        this.replicas.have(redis, watches[0]!.keys.head, Promise.resolve()),
+      );
     this.retryMs = FIRST_RETRY_MS;
     const entries = new Map(feeds?.map(([name, added]) => [name.toString(), added]));
     for (const watch of watches) {

@@ -1,4 +1,3 @@
-import { type Redis } from 'ioredis';
 import { decodeExact, encodeExact, exactText } from '../exact-utf8.js';
 import { assertCommittable } from '../limits.js';
 import {
@@ -21,7 +20,7 @@ import { RedisNodes } from './redis-nodes.js';
 import { type RedisPartition } from './redis-partition.js';
 import { OPEN_SCRIPT, PAGE_SCRIPT } from './redis-scripts.js';
 import { assertUsableServer } from './redis-server-check.js';
-import { missingReplicas, replyTo } from './redis-replicas.js';
+import { Replicas } from './redis-replicas.js';
 import { type RedisSettings } from './redis-settings.js';
 import { RedisWatch } from './redis-watch.js';
 
@@ -51,6 +50,7 @@ export class RedisStateStore implements StateStore {
   readonly shared = true;
 
   private readonly nodes: RedisNodes;
+  private readonly replicas: Replicas;
   /** By group of partitions that are read together. */
   private readonly readers: RedisFeedReader[][] = [];
   private partitions: readonly RedisPartition[] = [];
@@ -63,6 +63,7 @@ export class RedisStateStore implements StateStore {
   ) {
     assertKeyPrefix(keyPrefix);
     this.nodes = new RedisNodes(settings, keyPrefix);
+    this.replicas = new Replicas(settings);
   }
 
   get partitionCount(): number {
@@ -97,7 +98,7 @@ export class RedisStateStore implements StateStore {
     const { items, head } = this.serving('get', partition).keys;
     if (keys.length === 0) return [];
     const found = await this.nodes.ask(partition, 'get', (redis) =>
-      this.replicated(redis, head, redis.hmgetBuffer(items, ...keys.map(exactText))),
+      this.replicas.have(redis, head, redis.hmgetBuffer(items, ...keys.map(exactText))),
     );
     return keys.map((key, index) => (found[index] ? itemOf(key, found[index]) : undefined));
   }
@@ -122,7 +123,9 @@ export class RedisStateStore implements StateStore {
 
   async list(partition: number, prefix = ''): Promise<Listing> {
     const state = this.serving('list', partition);
-    const last = await this.nodes.ask(partition, 'list', (redis) => redis.hget(state.keys.head, 'revision'));
+    const last = await this.nodes.ask(partition, 'list', (redis) =>
+      this.replicas.have(redis, state.keys.head, redis.hget(state.keys.head, 'revision')),
+    );
     const cursor = Number(last ?? 0);
     state.newest = Math.max(state.newest, cursor);
     return { cursor, pages: this.pages(partition, state.keys, prefix) };
@@ -130,34 +133,17 @@ export class RedisStateStore implements StateStore {
 
   watch(partition: number, cursor: Cursor, observer: WatchObserver): Unwatch {
     const state = this.serving('watch', partition);
-    const watch = new RedisWatch(state.keys, cursor, observer);
+    const watch = new RedisWatch(state, cursor, observer);
     const reader = this.readerFor(state);
     reader.add(watch);
     return () => reader.remove(watch);
-  }
-
-  /**
-   * What was read, once as many replicas have it as a commit has to wait for: a commit that was reported as unknown is read to learn
-   * whether it counts. Redis promises to wait only for what the asking connection has written, so that something is.
-   */
-  private async replicated<T>(redis: Redis, head: string, read: Promise<T>): Promise<T> {
-    const { wait, waitTimeoutMs } = this.settings;
-    if (wait === 0) return read;
-    const [found, , reply] = await Promise.all([
-      read,
-      redis.hset(head, 'read', ''),
-      replyTo(redis.wait(wait, waitTimeoutMs)),
-    ]);
-    const missing = missingReplicas(reply, wait, 'what was read');
-    if (missing) throw unavailable('get', missing.message, missing);
-    return found;
   }
 
   private readerFor({ number, keys }: RedisPartition): RedisFeedReader {
     const readers = (this.readers[this.groupOf(number)] ??= []);
     const free = readers.find((reader) => reader.takes(keys));
     if (free) return free;
-    const reader = new RedisFeedReader(this.nodes, number);
+    const reader = new RedisFeedReader(this.nodes, number, this.replicas);
     readers.push(reader);
     return reader;
   }
@@ -195,14 +181,18 @@ export class RedisStateStore implements StateStore {
 
   private async *pages(
     partition: number,
-    { index, items }: PartitionKeys,
+    { index, items, head }: PartitionKeys,
     prefix: string,
   ): AsyncIterable<readonly Item[]> {
     const to = prefix === '' ? '+' : Buffer.concat([encodeExact(`(${prefix}`), AFTER_ALL]);
     let from = exactText(`[${prefix}`);
     for (;;) {
       const page = (await this.nodes.ask(partition, 'list', (redis) =>
-        redis.callBuffer('EVAL', PAGE_SCRIPT, 2, index, items, from, to, ITEMS_PER_PAGE),
+        this.replicas.have(
+          redis,
+          head,
+          redis.callBuffer('EVAL', PAGE_SCRIPT, 2, index, items, from, to, ITEMS_PER_PAGE),
+        ),
       )) as Page;
       if (page.length > 0) yield itemsOf(page);
       if (page.length < 2 * ITEMS_PER_PAGE) return;

@@ -9,7 +9,7 @@ const PARTITION = { number: 0, keys: KEYS, newest: 0 };
 
 function watched(cursor: number) {
   const seen: (number | 'compacted')[] = [];
-  const watch = new RedisWatch(KEYS, cursor, {
+  const watch = new RedisWatch(PARTITION, cursor, {
     committed: ([change]: readonly Change[]) => seen.push(change!.revision),
     compacted: () => seen.push('compacted'),
   });

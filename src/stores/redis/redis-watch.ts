@@ -3,6 +3,7 @@ import { Silence } from '../silence.js';
 import { type Change, type Cursor, type WatchObserver } from '../state-store.interface.js';
 import { type OwnEntry } from './partition-commits.js';
 import { type PartitionKeys } from './redis-keys.js';
+import { type RedisPartition } from './redis-partition.js';
 
 const PUT = '+'.charCodeAt(0);
 
@@ -19,11 +20,15 @@ export class RedisWatch {
   private readonly silence: Silence;
 
   constructor(
-    readonly keys: PartitionKeys,
+    private readonly partition: RedisPartition,
     private cursor: Cursor,
     private readonly observer: WatchObserver,
   ) {
     this.silence = new Silence(observer);
+  }
+
+  get keys(): PartitionKeys {
+    return this.partition.keys;
   }
 
   /** Everything up to this revision was. */
@@ -55,6 +60,7 @@ export class RedisWatch {
       if (this.over) return;
       const revision = Number.parseInt(id.toString('latin1'), 10);
       if (revision <= this.cursor) continue;
+      this.partition.newest = Math.max(this.partition.newest, revision);
       if (Number(previous!.toString('latin1')) !== this.cursor) return this.compacted();
       this.cursor = revision;
       this.observer.committed(changesOf(revision, writes));

@@ -1,7 +1,15 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { committed, getOne, listAll, PARTITION, put } from '../../../src/stores/contract/harness.js';
+import {
+  committed,
+  getOne,
+  listAll,
+  PARTITION,
+  put,
+  Recorder,
+} from '../../../src/stores/contract/harness.js';
 import { freePorts } from '../../support/engines/free-ports.js';
 import { RedisSentinel } from '../../support/engines/redis-sentinel.js';
+import { type RedisServer } from '../../support/engines/redis-server.js';
 import { startProxy } from '../engine-subject.js';
 import { eventually, timed } from '../eventually.js';
 import { expectUnknownOnce } from '../lost-answer.js';
@@ -9,6 +17,12 @@ import { openRedis, startRedis, TIMEOUT_MS } from './redis-subject.js';
 
 /** The scheduler's share, on a machine that does other things too. */
 const SLACK_MS = 1000;
+
+async function startReplica(primary: RedisServer): Promise<RedisServer> {
+  const replica = await startRedis('--replicaof', '127.0.0.1', `${primary.port}`);
+  await eventually(async () => expect(await primary.command('WAIT', 1, 100)).toBe(1));
+  return replica;
+}
 
 describe('RedisStateStore, when Redis or the way to it fails', () => {
   it('says unknown when the answer of a commit is lost, and does not send it again', async () => {
@@ -61,6 +75,33 @@ describe('RedisStateStore, when Redis or the way to it fails', () => {
     expect(await redis.command('DBSIZE')).toBe(0);
     await redis.command('ACL', 'SETUSER', 'default', '+select');
     await eventually(async () => expect(await getOne(store, 'a')).toBeDefined());
+  });
+
+  it('with wait=1 shows and lists nothing that no replica has', async () => {
+    const redis = await startRedis('--repl-diskless-sync-delay', '0');
+    const replica = await startReplica(redis);
+    const store = await openRedis(redis.port, { wait: 1, waitTimeoutMs: 200 });
+    const other = await openRedis(redis.port);
+    const first = await committed(other, put('a', 'absent'));
+    const watch = new Recorder(store, first);
+    replica.signal('SIGSTOP');
+    const second = await committed(other, put('b', 'absent'));
+    await eventually(async () => expect(watch.silences).toHaveLength(1));
+    expect(watch.commits).toEqual([]);
+    await expect(listAll(store)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    replica.signal('SIGCONT');
+    await watch.reaches(second);
+    expect(watch.changes.map(({ key }) => key)).toEqual(['b']);
+    await eventually(async () => expect((await listAll(store)).items).toHaveLength(2));
+  });
+
+  it('with wait=1 leaves an emptied Redis that can be opened', async () => {
+    const redis = await startRedis('--repl-diskless-sync-delay', '0');
+    await startReplica(redis);
+    const store = await openRedis(redis.port, { wait: 1, waitTimeoutMs: 500 });
+    await redis.command('FLUSHALL');
+    await eventually(async () => expect(await getOne(store, 'a')).toBeUndefined());
+    await expect(openRedis(redis.port)).resolves.toBeDefined();
   });
 
   it('rejects a commit that cannot be sent, at once', async () => {

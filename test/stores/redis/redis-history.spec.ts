@@ -74,6 +74,19 @@ describe('RedisStateStore, its revisions and its history', () => {
     expect(await committed(reader, put('a', 'absent'))).toBeGreaterThan(anHourAhead);
   });
 
+  it('knows the highest revision also from what it was shown', async () => {
+    const redis = await startRedis();
+    const [writer, reader] = [await openRedis(redis.port), await openRedis(redis.port)];
+    const first = await committed(writer, put('a', 'absent'));
+    const watch = new Recorder(reader, first);
+    const anHourAhead = (Date.now() + 3_600_000) * 1000;
+    await redis.command('HSET', HEAD, 'revision', anHourAhead);
+    await redis.command('XADD', FEED, `${anHourAhead}-0`, 'prev', String(first), 'b', '+x');
+    await watch.reaches(anHourAhead);
+    await redis.command('FLUSHALL');
+    expect(await committed(reader, put('a', 'absent'))).toBeGreaterThan(anHourAhead);
+  });
+
   it('tells a watcher to list again when Redis was emptied, even before anything is written', async () => {
     const redis = await startRedis();
     const proxy = await startProxy(redis.port);

@@ -19,7 +19,8 @@ describe('RedisStateStore behind Sentinel', () => {
     );
     const witness = await openRedis(`redis+sentinel://127.0.0.1:${sentinel.port}/main`);
     const before = await committed(store, put('a', 'absent', 'before'));
-    const watch = new Recorder(store, before);
+    // Which waits for no replica: after the failover there is none to wait for.
+    const watch = new Recorder(witness, before);
     await primary.stop('SIGKILL');
     const after = await eventually(async () => {
       const outcome = await store.commit(PARTITION, [put('a', before, 'after')]);
