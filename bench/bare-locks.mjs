@@ -45,21 +45,25 @@ function writerTo(path) {
   };
 }
 
+function reply(response, answer) {
+  const json = JSON.stringify(answer);
+  response.writeHead(200, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(json),
+  });
+  response.end(json);
+}
+
 function serve(port, path) {
   const write = path === undefined ? undefined : writerTo(path);
   const server = createServer((incoming, response) => {
     const chunks = [];
     incoming.on('data', (chunk) => chunks.push(chunk));
-    incoming.on('end', async () => {
+    incoming.on('end', () => {
       const answer = ANSWERS[incoming.url] ?? session;
       const body = JSON.parse(Buffer.concat(chunks).toString() || '{}');
-      if (write && answer !== session) await write(body);
-      const json = JSON.stringify(answer(body));
-      response.writeHead(200, {
-        'content-type': 'application/json',
-        'content-length': Buffer.byteLength(json),
-      });
-      response.end(json);
+      if (!write || answer === session) reply(response, answer(body));
+      else void write(body).then(() => reply(response, answer(body)));
     });
   });
   server.listen(port, '127.0.0.1', () => console.log('listens'));

@@ -1,7 +1,7 @@
 import { type Readable } from 'node:stream';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { type Clock, HoldfastError, ProtocolError, SystemClock, UnavailableError } from '../client/index.js';
-import { isRecord, type Json } from '../client/reply.js';
+import { errorOf, isRecord, type Json } from '../client/reply.js';
 import { heartbeatIn, Silence } from '../client/silence.js';
 import { answerStream } from './answer-stream.js';
 import { hasLocks } from './lock-row.js';
@@ -14,6 +14,9 @@ const SNAPSHOT_WITHIN_MS = 30_000;
 
 /** A server that restarts is back in about this time. */
 const AGAIN_AFTER_MS = 1000;
+
+/** In characters; no answer of Holdfast's that is an error is longer. */
+const MOST_OF_REFUSAL = 16_384;
 
 export interface FeedEvent {
   readonly name: string;
@@ -49,19 +52,45 @@ export async function* followEvents(
 
 async function connect(urls: readonly string[], clock: Clock): Promise<Readable> {
   const attempts = [];
+  let refusal: HoldfastError | undefined;
   for (const url of urls) {
     try {
       const target = new URL(`${url.replace(/\/+$/, '')}/events`);
       const { head, body } = await answerStream(target, clock, SNAPSHOT_WITHIN_MS);
       const { status, contentType } = head;
       if (status === 200 && contentType.startsWith('text/event-stream')) return body;
-      body.on('error', () => undefined).destroy();
-      attempts.push({ url, ms: 0, cause: new Error(`answered ${status}, ${contentType}`) });
+      refusal = await refusalIn(url, status, body, clock);
     } catch (cause) {
       attempts.push({ url, ms: 0, cause });
     }
   }
-  throw new UnavailableError('UNREACHABLE', `No answer from ${urls.join(', ')}`, { attempts });
+  throw refusal ?? new UnavailableError('UNREACHABLE', `No answer from ${urls.join(', ')}`, { attempts });
+}
+
+/** What is said in the place of a stream: by Holdfast in a few words. */
+async function refusalIn(url: string, status: number, body: Readable, clock: Clock): Promise<HoldfastError> {
+  const cancelTimer = clock.after(SNAPSHOT_WITHIN_MS, () => body.destroy());
+  let text = '';
+  try {
+    for await (const chunk of body) {
+      text += (chunk as Buffer).toString();
+      if (text.length > MOST_OF_REFUSAL) break;
+    }
+  } catch {
+    // What has come must do.
+  } finally {
+    cancelTimer();
+  }
+  const reply = { url, sentAtMs: 0, ms: 0, status, body: parsed(text), retryAfterMs: undefined };
+  return errorOf({ ...reply, cause: undefined }, { method: 'GET', path: '/events' });
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function notHoldfast(urls: readonly string[], cause: unknown): ProtocolError {

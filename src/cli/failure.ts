@@ -33,6 +33,19 @@ export class NotReadyError extends Error {
   }
 }
 
+/** What a command has done is done, and the server does not know. */
+export class NotReported extends Error {
+  override readonly name = 'NotReported';
+
+  constructor(
+    override readonly cause: unknown,
+    /** What programs are told beside the error. */
+    readonly document: object,
+  ) {
+    super('The command succeeded, but that could not be reported.');
+  }
+}
+
 /** How a command ends that could not do what it was there for. */
 export interface Failure {
   readonly exitCode: number;
@@ -50,6 +63,10 @@ export const FIND_A_SERVER =
 
 export function failureOf(error: unknown): Failure {
   if (error instanceof CommanderError) return failureOf(new UsageError(error.message.replace('error: ', '')));
+  if (error instanceof NotReported) {
+    const failure = failureOf(error.cause);
+    return { ...failure, message: `${error.message}\n${failure.message}`, document: error.document };
+  }
   const { code = 'FAILED' } = error as { code?: string };
   const document = error instanceof NotReadyError ? error.document : undefined;
   const failure = { exitCode: exitCodeOf(error), code, message: messageOf(error) };

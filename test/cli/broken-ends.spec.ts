@@ -41,6 +41,16 @@ describe('holdfast watch', () => {
   });
 });
 
+it.each<[number, string, string, string]>([
+  [503, 'STORE_UNAVAILABLE', 'Redis is not connected: try again', 'Redis is not connected: try again\n'],
+  [404, 'NOT_FOUND', 'There is no GET /foo/events.', 'wrong path'],
+])('says what holdfast watch is told instead of a stream: %i %s', async (status, code, message, said) => {
+  const server = await fakeServer(() => ({ status, body: { code, message } }));
+  const { stderr } = await holdfast(server, 'watch');
+  expect(stderr).toContain(said);
+  expect(stderr).not.toContain('No Holdfast server answers');
+});
+
 it.each([404, 501])('says that a server that answers %i in its own way is not Holdfast', async (status) => {
   const server = await fakeServer(() => ({
     status,

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { GRANTED } from '../support/fake-server.js';
 import { TestServer, until } from '../support/server-bootstrap.js';
 import { type SseReader } from '../support/server-sse.js';
 import { fakeServer, proxyOf } from '../client/setup.js';
@@ -161,6 +162,22 @@ describe('holdfast run', () => {
       'The command succeeded, but that could not be reported.\n' +
         'Interrupted by SIGINT before the outcome of the command was reported.\n',
     );
+  });
+
+  it('tells programs that the command has succeeded where that could not be reported', async () => {
+    const server = await fakeServer(({ path }) => {
+      if (path === '/lock') return { body: { ...GRANTED, lease_ms: 0 } };
+      return path === '/unlock' ? { status: 507, body: { code: 'FULL', message: 'full' } } : undefined;
+    });
+    const { code, stdout, stderr } = await holdfast(server, 'run', '--json', ...KEY, '--', 'true');
+    expect(code).toBe(69);
+    expect(stderr).toBe('The command succeeded, but that could not be reported.\nfull\n');
+    expect(JSON.parse(stdout)).toMatchObject({
+      type: 'update',
+      status: 'unreported',
+      token: GRANTED.token,
+      error: { code: 'FULL', message: 'The command succeeded, but that could not be reported.\nfull' },
+    });
   });
 
   it('does not wait long for who did what it skips', async () => {

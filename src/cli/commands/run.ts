@@ -8,6 +8,7 @@ import {
   withNode,
 } from '../command.js';
 import { EXIT, EXIT_CODES_HELP } from '../exit-codes.js';
+import { NotReported } from '../failure.js';
 import { note, printJson } from '../output.js';
 import { type CommandResult, CommandRun } from '../run/command-run.js';
 import { DEFAULT_KILL_AFTER_MS, sessionTtlFor } from '../run/time-to-stop.js';
@@ -80,13 +81,13 @@ async function run(command: string[], options: RunOptions): Promise<void> {
     request,
     command,
   );
+  const key = { type, resource_id: resource, node_id: node };
   const result = await run.result().catch((error: unknown) => {
-    if (run.hasSucceeded) note('The command succeeded, but that could not be reported.');
-    throw error;
+    const { successToken: token } = run;
+    throw token === undefined ? error : new NotReported(error, { ...key, status: 'unreported', token });
   });
   process.exitCode = exitCodeOf(result, options.onSkip);
-  if (json)
-    printJson({ type, resource_id: resource, node_id: node, ...documentOf(result, process.exitCode) });
+  if (json) printJson({ ...key, ...documentOf(result, process.exitCode) });
   else say(result, `${type} ${resource}`);
 }
 

@@ -63,9 +63,9 @@ export class CommandRun {
     this.wait = new LockWait(this.client, request, clock, options.say);
   }
 
-  /** As far as the command itself goes. */
-  get hasSucceeded(): boolean {
-    return this.ran?.ending.exitCode === 0;
+  /** Under which the command has succeeded, whatever became of the report. */
+  get successToken(): number | undefined {
+    return this.ran?.ending.exitCode === 0 ? this.ran.token : undefined;
   }
 
   /** Rejects when the command was not started, and when it succeeded and that could not be reported. */
