@@ -82,8 +82,8 @@ function because({ message }: Failure, behind: unknown): Pick<Failure, 'message'
 function messageOf(error: unknown): string {
   if (isUnreachable(error)) return unreachable(error);
   if (error instanceof RefusedError) return refusalWords(error);
-  const { message = String(error) } = error as { message?: string };
-  return isStranger(error) ? stranger(message) : message;
+  const { code, message = String(error) } = error as { code?: string; message?: string };
+  return isStranger(error) ? stranger(message, code) : message;
 }
 
 function exitCodeOf(error: unknown): number {
@@ -104,7 +104,16 @@ export function isStranger(error: unknown): boolean {
   );
 }
 
-function stranger(message: string): string {
+/** What a proxy says of its own when it reaches nobody. */
+const BEHIND_A_PROXY: ReadonlySet<string | undefined> = new Set(['HTTP_502', 'HTTP_503', 'HTTP_504']);
+
+export function isProxyAlone(code: string | undefined): boolean {
+  return BEHIND_A_PROXY.has(code);
+}
+
+function stranger(message: string, code: string | undefined): string {
+  if (isProxyAlone(code))
+    return `${message}.\nA proxy answers there and reaches no Holdfast server behind it: are they up and ready?`;
   return `${message}.\nSomething that is not Holdfast answers there: name another with --server or HOLDFAST_URL.`;
 }
 

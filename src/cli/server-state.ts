@@ -1,7 +1,7 @@
 import { malformed, successBody } from '../client/answers.js';
 import { type HoldfastError } from '../client/index.js';
 import { causeOf, isRecord, type Json, type Reply } from '../client/reply.js';
-import { isStranger, isUnreachable } from './failure.js';
+import { isProxyAlone, isStranger, isUnreachable } from './failure.js';
 import { asking } from './server-calls.js';
 
 /** How one server stands. */
@@ -35,6 +35,7 @@ export function serverState(url: string): Promise<ServerState> {
 
 function whyNot(error: HoldfastError, { status, cause }: Reply, details: Json | undefined): string {
   if (isUnreachable(error)) return `does not answer: ${causeOf(cause)}`;
+  if (isProxyAlone(error.code)) return `is not reached: a proxy answered ${status}`;
   if (isStranger(error)) return `is not Holdfast: something else answered ${status}`;
   const reasons = Object.entries(details ?? {}).flatMap(reasonOf);
   return `is not ready: ${reasons.length > 0 ? reasons.join('; ') : error.message}`;

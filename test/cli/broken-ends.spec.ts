@@ -51,6 +51,22 @@ it.each<[number, string, string, string]>([
   expect(stderr).not.toContain('No Holdfast server answers');
 });
 
+it.each([502, 503, 504])(
+  'says of a %i without a word of Holdfast that a proxy reaches nobody',
+  async (status) => {
+    const server = await fakeServer(() => ({
+      status,
+      headers: { 'content-type': 'text/html' },
+      body: '<html>',
+    }));
+    const locks = await holdfast(server, 'locks');
+    expect(locks.code).toBe(69);
+    expect(locks.stderr).toContain('A proxy answers there and reaches no Holdfast server behind it');
+    const { stderr } = await holdfast(server, 'status');
+    expect(stderr).toContain(`${server.url} is not reached: a proxy answered ${status}\n`);
+  },
+);
+
 it.each([404, 501])('says that a server that answers %i in its own way is not Holdfast', async (status) => {
   const server = await fakeServer(() => ({
     status,

@@ -13,7 +13,7 @@ interface DemoOptions {
 export function demoCommand(): Command {
   const examples = ['holdfast demo', 'holdfast demo --fast --json'];
   return command('demo', 'Watch eight nodes pull one image; needs no server', examples)
-    .option('--fast', 'ten times as fast')
+    .option('--fast', 'a line ten times as fast; the crash takes as long to be noticed')
     .action(show);
 }
 

@@ -80,9 +80,9 @@ function holderToRelease(holder: Holder | undefined, { type, resource, token }: 
 
 async function confirm(situation: string): Promise<void> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  const answer = await terminal.question(
-    `${legible(situation)} It may still be working. Take it away? [y/N] `,
-  );
+  const question = `${legible(situation)} It may still be working. Take it away? [y/N] `;
+  // Ctrl-C is no.
+  const answer = await terminal.question(question).catch(() => '');
   terminal.close();
   if (!/^y(es)?$/i.test(answer.trim())) throw new Error('Nothing was changed.');
 }
