@@ -1,9 +1,10 @@
 import { type Readable } from 'node:stream';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { type Clock, HoldfastError, ProtocolError, SystemClock, UnavailableError } from '../client/index.js';
+import { Exchange } from '../client/exchange.js';
 import { errorOf, isRecord, type Json } from '../client/reply.js';
 import { heartbeatIn, Silence } from '../client/silence.js';
-import { answerStream } from './answer-stream.js';
+import { answerStream, type StreamedAnswer } from './answer-stream.js';
 import { hasLocks } from './lock-row.js';
 
 /** The default of servers, some of which do not tell theirs. */
@@ -14,9 +15,6 @@ const SNAPSHOT_WITHIN_MS = 30_000;
 
 /** A server that restarts is back in about this time. */
 const AGAIN_AFTER_MS = 1000;
-
-/** In characters; no answer of Holdfast's that is an error is longer. */
-const MOST_OF_REFUSAL = 16_384;
 
 export interface FeedEvent {
   readonly name: string;
@@ -56,10 +54,10 @@ async function connect(urls: readonly string[], clock: Clock): Promise<Readable>
   for (const url of urls) {
     try {
       const target = new URL(`${url.replace(/\/+$/, '')}/events`);
-      const { head, body } = await answerStream(target, clock, SNAPSHOT_WITHIN_MS);
-      const { status, contentType } = head;
-      if (status === 200 && contentType.startsWith('text/event-stream')) return body;
-      refusal = await refusalIn(url, status, body, clock);
+      const answer = await answerStream(target, clock, SNAPSHOT_WITHIN_MS);
+      const { status, contentType } = answer.head;
+      if (status === 200 && contentType.startsWith('text/event-stream')) return answer.body;
+      refusal = await refusalIn(url, answer, clock);
     } catch (cause) {
       attempts.push({ url, ms: 0, cause });
     }
@@ -67,30 +65,23 @@ async function connect(urls: readonly string[], clock: Clock): Promise<Readable>
   throw refusal ?? new UnavailableError('UNREACHABLE', `No answer from ${urls.join(', ')}`, { attempts });
 }
 
-/** What is said in the place of a stream: by Holdfast in a few words. */
-async function refusalIn(url: string, status: number, body: Readable, clock: Clock): Promise<HoldfastError> {
-  const cancelTimer = clock.after(SNAPSHOT_WITHIN_MS, () => body.destroy());
-  let text = '';
-  try {
-    for await (const chunk of body) {
-      text += (chunk as Buffer).toString();
-      if (text.length > MOST_OF_REFUSAL) break;
-    }
-  } catch {
-    // What has come must do.
-  } finally {
-    cancelTimer();
-  }
-  const reply = { url, sentAtMs: 0, ms: 0, status, body: parsed(text), retryAfterMs: undefined };
-  return errorOf({ ...reply, cause: undefined }, { method: 'GET', path: '/events' });
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+/** What is said in the place of a stream. */
+function refusalIn(url: string, { head, body }: StreamedAnswer, clock: Clock): Promise<HoldfastError> {
+  return new Promise((resolve) => {
+    const now = () => clock.monotonicMs();
+    const dueAtMs = now() + SNAPSHOT_WITHIN_MS;
+    const exchange = new Exchange(url, now(), dueAtMs, now, (_, reply) => {
+      cancelTimer();
+      resolve(errorOf(reply, { method: 'GET', path: '/events' }));
+    });
+    const late = () => exchange.abort(new Error(`no answer within ${SNAPSHOT_WITHIN_MS} ms`));
+    const cancelTimer = clock.after(SNAPSHOT_WITHIN_MS, late);
+    exchange.abandon = () => body.destroy();
+    exchange.onHead(head);
+    body.on('data', (bytes: Buffer) => exchange.onData(bytes));
+    body.on('end', () => exchange.onEnd());
+    body.on('error', (cause) => exchange.onError(cause));
+  });
 }
 
 function notHoldfast(urls: readonly string[], cause: unknown): ProtocolError {
